@@ -56,7 +56,7 @@ void AddValues(const PhantomStudy& study, List& list) {
 void AddSharpness(const PhantomStudy& study, List& list) {
   if (study.edge) list.AddCurve("edge", study.edge->transfer.mtf);
   if (study.low_edge) list.AddCurve("low_edge", study.low_edge->transfer.mtf);
-  // Not the wire's: each of its slices is centred by itself, which noise disturbs.
+  // Not the wire's: it is not known by how much its figures differ between scans of one system.
   if (study.sphere) {
     list.AddCurve("sphere", study.sphere->in_plane);
     list.AddCurve("axial", study.sphere->axial);

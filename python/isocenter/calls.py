@@ -58,6 +58,7 @@ class AcquisitionCalls:
         failover: Failover,
         admission_timeout_s: float,
         reconnect_timeout_s: float,
+        trace_parent: str,
         tell: Callable[[acquisition_pb2.AcquireResponse], None],
         interrupted: Callable[[IsocenterError], None],
         moved: Callable[[str], None],
@@ -66,6 +67,7 @@ class AcquisitionCalls:
         self._header, self.window, self._failover = header, window, failover
         self._admission_timeout_s = admission_timeout_s
         self._reconnect = Reconnect(reconnect_timeout_s)
+        self._trace = (("traceparent", trace_parent),) if trace_parent else ()
         self._tell, self._interrupted, self._moved = tell, interrupted, moved
         # The caller's own is not to be blocked by frames for a node that hangs.
         self._use(channel.anew() if failover.possible else channel)
@@ -157,7 +159,7 @@ class AcquisitionCalls:
                 return Cancelled("cancelled by the console")
             # A call that waits for its connection has gRPC watch it; without one, it would look only every five seconds.
             rpc = self._method(
-                self._requests(opening, call), metadata=self._channel.metadata(call.node), wait_for_ready=call.again or None
+                self._requests(opening, call), metadata=self._channel.metadata(call.node) + self._trace, wait_for_ready=call.again or None
             )
             self._rpc = rpc
         watch = threading.Thread(target=self._watch, args=(rpc, call, limit), daemon=True, name="isocenter-watch")

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import re
 import sys
 from typing import Tuple
 
@@ -42,6 +43,14 @@ def real(name: str, value, least: float, most: float, above: bool = False) -> fl
     if not math.isfinite(number) or not (least < number if above else least <= number) or number > most:
         raise illegal(name, f"{number:g}", legal)
     return number
+
+
+def trace_parent(name: str, value) -> str:
+    """A W3C traceparent; empty: none."""
+    if value == "" or isinstance(value, str) and re.fullmatch(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", value):
+        return value
+    legal = "VERSION-TRACE-SPAN-FLAGS of 2, 32, 16 and 2 digits of 0-9 and a-f, e.g. 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    raise illegal(name, repr(value)[:100], legal)
 
 
 def pitch(value) -> Tuple[float, float]:

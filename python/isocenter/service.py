@@ -34,6 +34,7 @@ def _stream_options(
     failover_after_s: float = 2.0,
     max_kept_bytes: int = 4 << 30,
     kept_frames_folder=None,
+    trace_parent: str = "",
     on_event: Optional[Callable[[Event], None]] = None,
     on_interrupted: Optional[Callable[[IsocenterError], None]] = None,
     on_moved: Optional[Callable[[str], None]] = None,
@@ -46,6 +47,7 @@ def _stream_options(
         "failover_after_s": checks.real("failover_after_s", failover_after_s, 0, 86400),
         "max_kept_bytes": checks.whole("max_kept_bytes", max_kept_bytes, 0, 1 << 50),
         "kept_frames_folder": None if kept_frames_folder is None else os.fspath(kept_frames_folder),
+        "trace_parent": checks.trace_parent("trace_parent", trace_parent),
         "on_event": on_event,
         "on_interrupted": on_interrupted,
         "on_moved": on_moved,
@@ -79,6 +81,7 @@ class Service:
         failover_after_s: where there are several nodes, how long the acquisition's may be away, or silent, before all frames are sent to
         another one; 2; 0: they stay. For that, frames are kept until the result is there: max_kept_bytes (4 GiB) in memory, beyond them
         in a file without a name in kept_frames_folder; where that is None, or full, the acquisition stays with its node.
+        trace_parent: the W3C traceparent that the job's spans hang below, where the node makes traces.
         on_event: called with each Preview, Progress and JobWarning; on_interrupted: with the error of a connection that broke and is
         about to be tried again; on_moved: with the node at which the acquisition goes on. They come from the stream's own thread, and
         must return quickly.

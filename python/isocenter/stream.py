@@ -52,6 +52,7 @@ class AcquisitionStream:
         )
         self._calls = AcquisitionCalls(
             *(channel, header, node, self._window, failover, options["admission_timeout_s"], options["reconnect_timeout_s"]),
+            options["trace_parent"],
             *(self._tell, options["on_interrupted"] or (lambda why: None), options["on_moved"] or (lambda node: None)),
         )
         self._on_event: Callable[[Event], None] = options["on_event"] or (lambda event: None)

@@ -137,15 +137,20 @@ std::vector<jobs::CalibrationLabel> Store::Labels() const {
   return labels;
 }
 
-std::vector<v1::KeptCalibration> Store::List() const {
-  std::vector<v1::KeptCalibration> all;
+std::vector<v1::KeptCalibration> Store::List(const std::string& station, bool withdrawn,
+                                             size_t most) const {
+  std::vector<v1::KeptCalibration> found;
   {
     absl::MutexLock lock(&mutex_);
-    for (const auto& [name, kept] : kept_) all.push_back(kept);
+    for (const auto& [name, kept] : kept_) {
+      const bool is_of = station.empty() || kept.label().station_name() == station;
+      if (is_of && (withdrawn || !kept.has_withdraw_time())) found.push_back(kept);
+    }
   }
   std::ranges::stable_sort(
-      all, [](const auto& a, const auto& b) { return Created(a.label()) > Created(b.label()); });
-  return all;
+      found, [](const auto& a, const auto& b) { return Created(a.label()) > Created(b.label()); });
+  if (found.size() > most) found.resize(most);
+  return found;
 }
 
 absl::StatusOr<v1::KeptCalibration> Store::Find(const std::string& name) const {

@@ -50,8 +50,10 @@ class Store : public jobs::CalibrationStore {
   /// The matrices of one of these, normalised. Errors: as Load.
   absl::StatusOr<Trajectory> LoadGeometry(const jobs::UsedCalibration& used);
 
-  /// All of them, newest first.
-  std::vector<v1::KeptCalibration> List() const;
+  /// Newest first, at most `most`: of a station (empty: of all), and only where it is asked for
+  /// those that are `withdrawn`.
+  std::vector<v1::KeptCalibration> List(const std::string& station, bool withdrawn,
+                                        size_t most) const;
   /// Errors: NOT_FOUND.
   absl::StatusOr<v1::KeptCalibration> Find(const std::string& name) const;
   /// A set's file, whose checksum has just been compared; it is never written to. Errors:

@@ -142,6 +142,10 @@ absl::Status CheckWeb(const v1::WebConfig& web, const v1::TlsConfig& grpc_tls) {
                    "127.0.0.1:port or localhost:port; beyond this machine only with "
                    "web.tls.certificate_file, and web.tokens_file, web.certificate or web.openid");
   }
+  if (!v1::WebRole_IsValid(web.dicomweb().least_role())) {
+    return Illegal("web.dicomweb.least_role",
+                   absl::StrCat(static_cast<int>(web.dicomweb().least_role())), "a WebRole");
+  }
   return CheckRange("web.volume_cache_bytes", static_cast<double>(web.volume_cache_bytes()),
                     1 << 20, static_cast<double>(int64_t{1} << 50));
 }
@@ -288,6 +292,9 @@ void ApplyDefaults(v1::ServerConfig& config) {
 
   v1::WebConfig& web = *config.mutable_web();
   DefaultString(web.mutable_address(), "127.0.0.1:8080");
+  if (web.dicomweb().least_role() == v1::WEB_ROLE_UNSPECIFIED) {
+    web.mutable_dicomweb()->set_least_role(v1::WEB_ROLE_CONSOLE);
+  }
   Default(web, &v1::WebConfig::volume_cache_bytes, &v1::WebConfig::set_volume_cache_bytes,
           uint64_t{16} << 30);
   ApplyOpenIdDefaults(web);

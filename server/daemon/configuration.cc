@@ -63,19 +63,6 @@ absl::Status CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& 
   return CheckSyslogTls(config.audit().syslog(), expiries);
 }
 
-roles::Role RoleOf(v1::WebRole role) {
-  switch (role) {
-    case v1::WEB_ROLE_ADMINISTRATOR:
-      return roles::Role::kAdministrator;
-    case v1::WEB_ROLE_OPERATOR:
-      return roles::Role::kOperator;
-    case v1::WEB_ROLE_CONSOLE:
-      return roles::Role::kConsole;
-    default:
-      return roles::Role::kViewer;
-  }
-}
-
 /// The secret's file has one line.
 absl::StatusOr<std::string> ReadSecret(const std::string& file) {
   if (file.empty()) return "";
@@ -133,6 +120,19 @@ absl::StatusOr<std::unique_ptr<roles::Roster>> OpenRoster(const v1::WebConfig& c
 }
 
 }  // namespace
+
+roles::Role RoleOf(v1::WebRole role) {
+  switch (role) {
+    case v1::WEB_ROLE_ADMINISTRATOR:
+      return roles::Role::kAdministrator;
+    case v1::WEB_ROLE_OPERATOR:
+      return roles::Role::kOperator;
+    case v1::WEB_ROLE_CONSOLE:
+      return roles::Role::kConsole;
+    default:
+      return roles::Role::kViewer;
+  }
+}
 
 absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   Configuration read;

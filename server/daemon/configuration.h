@@ -33,6 +33,9 @@ struct Configuration {
   std::vector<std::string> trace_headers;  // sent with each request to the collector of traces
 };
 
+/// Unspecified counts as a viewer.
+roles::Role RoleOf(v1::WebRole role);
+
 /// Certificates are valid now, and each key is that of its certificate. Errors, each with the field
 /// or flag (and the file), its value and what is legal: NOT_FOUND (a file that cannot be read),
 /// PERMISSION_DENIED (keys and tokens that others may read), INVALID_ARGUMENT.

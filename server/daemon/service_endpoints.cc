@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -183,9 +184,12 @@ absl::Status Service::ServeWeb() {
     simulated_scans_ =
         std::make_unique<SimulatedScans>(configuration_.protocols, *table_, *engine_);
   }
-  const auto add_dicomweb = [this](http::Router& router) {
-    dicomweb::AddRoutes({archive_->listing()}, router);
-  };
+  std::function<void(http::Router&)> add_dicomweb;
+  if (!wanted.dicomweb().disabled()) {
+    add_dicomweb = [&](http::Router& router) {
+      dicomweb::AddRoutes({archive_->listing(), RoleOf(wanted.dicomweb().least_role())}, router);
+    };
+  }
   const http::WebOptions options{.address = wanted.address(),
                                  .tls = {.certificate_file = wanted.tls().certificate_file(),
                                          .private_key_file = wanted.tls().private_key_file(),
@@ -202,6 +206,7 @@ absl::Status Service::ServeWeb() {
                                                               .transfers = transfers_.get(),
                                                               .refiner = refiner_.get(),
                                                               .quality = quality_.get(),
+                                                              .calibrations = calibrations_.get(),
                                                               .simulator = simulated_scans_.get(),
                                                               .audit = audit_.get(),
                                                               .add_dicomweb = add_dicomweb}));

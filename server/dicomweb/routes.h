@@ -9,8 +9,8 @@
 namespace isocenter::dicomweb {
 
 struct Environment {
-  archive::Listing& listing;                // outlives the routes
-  http::Role least = http::Role::kConsole;  // who may ask: as of DICOM objects that are downloaded
+  archive::Listing& listing;  // outlives the routes
+  http::Role least;           // who may ask; answers have the names of patients
 };
 
 /// All of them.

@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/audit/event.h"
+#include "server/calibrations/store.h"
 #include "server/http/access.h"
 #include "server/http/node_json.h"
 #include "server/http/refiner.h"
@@ -34,12 +35,13 @@ struct WebEnvironment {
   pipeline::Engine& engine;
   jobs::ResultStore& results;
   viewer::VolumeCache& volumes;
-  Transfers* transfers = nullptr;                   // null: nothing is sent anywhere
-  Refiner* refiner = nullptr;                       // null: nothing is refined on request
-  const quality_records::Store* quality = nullptr;  // null: none is kept
-  Simulator* simulator = nullptr;                   // null: not allowed
-  audit::Recorder* audit = nullptr;                 // null: nobody wants to know
-  std::function<void(Router&)> add_dicomweb;        // its routes; null: it is not served
+  Transfers* transfers = nullptr;                     // null: nothing is sent anywhere
+  Refiner* refiner = nullptr;                         // null: nothing is refined on request
+  const quality_records::Store* quality = nullptr;    // null: none is kept
+  const calibrations::Store* calibrations = nullptr;  // null: none are kept
+  Simulator* simulator = nullptr;                     // null: not allowed
+  audit::Recorder* audit = nullptr;                   // null: nobody wants to know
+  std::function<void(Router&)> add_dicomweb;          // its routes; null: it is not served
   std::function<absl::Time()> clock = absl::Now;
 };
 
@@ -57,6 +59,7 @@ void AddLevelRoutes(const WebEnvironment& environment, Router& router);
 void AddDownloadRoutes(const WebEnvironment& environment, Router& router);
 void AddOrderRoutes(const WebEnvironment& environment, Router& router);
 void AddQualityRoutes(const WebEnvironment& environment, Router& router);
+void AddCalibrationRoutes(const WebEnvironment& environment, Router& router);
 void AddTransferRoutes(const WebEnvironment& environment, Router& router);
 /// Streams end when the feed stops.
 void AddEventRoutes(const WebEnvironment& environment, Access& access, Router& router);

@@ -30,6 +30,7 @@ WebServer::WebServer(Page page, const WebEnvironment& environment)
   AddDownloadRoutes(environment, router_);
   AddOrderRoutes(environment, router_);
   AddQualityRoutes(environment, router_);
+  AddCalibrationRoutes(environment, router_);
   AddTransferRoutes(environment, router_);
   AddEventRoutes(environment, access_, router_);
   if (environment.add_dicomweb) environment.add_dicomweb(router_);

@@ -1,5 +1,7 @@
 #include "server/traces/exporter.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -128,6 +130,7 @@ void Exporter::SendNext() {
 }
 
 void Exporter::Run() {
+  pthread_setname_np(pthread_self(), "iso-traces");
   for (;;) {
     std::deque<Ended> ended;
     bool has_spans = false, stops = false;

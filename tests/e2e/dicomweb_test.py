@@ -115,6 +115,13 @@ class DicomWebTest(support.ServiceTest):
         self.assertEqual((status, headers["Content-Type"]), (200, "image/png"), picture)
         self.assertEqual(picture[:8], b"\x89PNG\r\n\x1a\n")
 
+    def test_who_may_and_whether_at_all(self):
+        tokens = self.tokens()
+        for said, status in (("", 403), ("dicomweb { least_role: WEB_ROLE_VIEWER }", 200), ("dicomweb { disabled: true }", 404)):
+            service = self.service(f"service-{status}", web=f'tokens_file: "{tokens}" {said}')
+            self.assertEqual(Client(service.web, "viewer-secret").get("/studies", "application/dicom+json")[0], status)
+            service.stop()
+
     def bulk_data(self, client, uri):
         self.assertTrue(uri.startswith(f"http://{client.address}/dicomweb/"), uri)
         (pixels,) = client.parts(uri.partition("/dicomweb")[2], ANY_BYTES)

@@ -53,6 +53,17 @@ class FailoverTest(PackageTest):
         self.assertEqual(self.b.held["job-of-a"], set(range(FRAMES)))
         self.assertEqual(stream.acknowledged_frames, FRAMES)
 
+    def test_every_node_is_told_the_trace(self):
+        trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        self.a.dies_at_frame = 11
+        stream = self.begin(trace_parent=trace)
+        self.assert_moved(stream, self.send_all(stream))
+        self.assertEqual(set(self.a.trace_parents + self.b.trace_parents), {trace})
+        self.assertTrue(self.b.trace_parents)
+        for wrong in (trace[:-1], trace.upper(), trace + "0", 7, None):
+            with self.assertRaisesRegex(isocenter.InvalidArgument, "trace_parent is .*; legal is VERSION"):
+                self.begin(trace_parent=wrong)
+
     def test_at_every_moment(self):
         for name, value in (
             *(("dies_at_frame", index) for index in (0, 11, FRAMES - 1)),

@@ -22,6 +22,7 @@ class Node:
         self.refuses = False  # all that it does not know
         self.held = collections.defaultdict(set)
         self.cancelled = set()
+        self.trace_parents = []  # of its acquisitions' calls
 
     def come_back(self):
         """As it was before it was ill."""
@@ -70,6 +71,7 @@ class TwoNodes(acquisition_pb2_grpc.AcquisitionServiceServicer, jobs_pb2_grpc.Jo
 
     def Acquire(self, requests, context):  # noqa: N802
         name, node = self._meant(context)
+        node.trace_parents.append(dict(context.invocation_metadata()).get("traceparent"))
         job = self._admit(next(requests), name, node, context)
         yield acquisition_pb2.AcquireResponse(
             accepted=acquisition_pb2.Accepted(job_id=job, node=name, next_frame_index=self._first_missing(node, job))

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the benchmarks of the release build:
-# bench.sh [accuracy [TRAJECTORY.csv] | physics [scatter | head] | retrieve [--rounds N] [--size VOXELS] | arguments of isocenter-bench]
+# bench.sh [accuracy [TRAJECTORY.csv] | physics [scatter | head] | retrieve [--rounds N] [--size VOXELS] |
+# traces [--jobs N] [--frames N] | arguments of isocenter-bench]
 # Without arguments: the FDK table.
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
@@ -21,6 +22,11 @@ if [ "${1:-}" = retrieve ]; then
   shift
   tools/dev/build.sh --preset release --cuda used isocenter isocenterd
   exec tools/lab/private_net.sh python3 tools/lab/retrieve.py "$@"
+fi
+if [ "${1:-}" = traces ]; then
+  shift
+  tools/dev/build.sh --preset release --cuda used isocenter isocenterd
+  exec tools/lab/private_net.sh python3 tools/lab/traces_cost.py "$@"
 fi
 tools/dev/build.sh --preset release --cuda used isocenter-bench
 [ $# -gt 0 ] || set -- fdk

@@ -5,6 +5,7 @@ import { join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as fixtures from './fixtures.mjs';
 import { MockVolumes, previewOf } from './mock_volumes.mjs';
+import { calibrations, qualityResults } from './quality_fixtures.mjs';
 import { Refusal } from './refusal.mjs';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
@@ -39,6 +40,8 @@ export class MockServer {
     // Set: nothing can be refined any more.
     this.framesGone = false;
     this.pauses = fixtures.pauses(now);
+    this.quality = qualityResults(now);
+    this.calibrations = calibrations(now);
     // Set: the page may start scans.
     this.simulatedScans = false;
     // Set: events are held back, as some proxies do.
@@ -228,6 +231,8 @@ export class MockServer {
     if (path === 'transfers') return json(this.transferPage(query));
     if (path === 'jobs') return json(this.jobPage(query));
     if (path === 'filters') return json(this.filters());
+    if (path === 'quality') return json({ results: this.quality, truncated: false });
+    if (path === 'calibrations') return json({ calibrations: this.calibrations, truncated: false });
     if (path === 'refinements') return json({ refinements: fixtures.REFINEMENTS });
     const job = this.jobs.get(decodeURIComponent(parts[1] ?? ''));
     if (parts[0] !== 'jobs' || !job) throw new Refusal(404, 'NOT_FOUND', `there is no job '${parts[1]}'`);

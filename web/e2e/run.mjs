@@ -5,6 +5,7 @@ import { MockServer } from './mock_server.mjs';
 import { edgeScenarios } from './edge_scenarios.mjs';
 import { lookScenarios } from './look_scenarios.mjs';
 import { orderScenarios } from './order_scenarios.mjs';
+import { qualityScenarios } from './quality_scenarios.mjs';
 import { screenScenarios } from './screen_scenarios.mjs';
 import { providerScenarios, signInScenarios } from './sign_in_scenarios.mjs';
 import { solidScenarios } from './solid_scenarios.mjs';
@@ -53,7 +54,7 @@ async function runOne(browser, scenario, options) {
 const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'administrator' };
 const wanted = process.argv[2] ?? '';
 const all = [
-  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...useScenarios, ...orderScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios }).map(([name, run]) => ({ name, run, options: {} })),
   // Processors that draw in three dimensions are slow: a quarter of the pixels.
   ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),
   ...Object.entries(signInScenarios).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),

@@ -37,7 +37,7 @@ async function axeFindsNothing({ page, open, server, allow }, colorScheme) {
   allow(/404/);
   await page.emulateMedia({ colorScheme });
   const screens = {
-    '#/': '.plot', '#/jobs': 'tbody tr', '#/dicom': 'tr[data-transfer]', '#/node': '#queue', [job(DONE)]: '.pane[data-level="0"]',
+    '#/': '.plot', '#/jobs': 'tbody tr', '#/dicom': 'tr[data-transfer]', '#/node': '#queue', '#/quality': '.card svg', [job(DONE)]: '.pane[data-level="0"]',
     '#/jobs?state=failed': '.why', '#/jobs/none': '.problem', '#/nowhere': '.problem',
     [job(DONE, 'timeline')]: '.timeline canvas', [job(DONE, 'details')]: '.warnings li', [job(FAILED)]: '.problem', [job(LIVE)]: '.previews canvas',
   };

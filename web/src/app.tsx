@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { useRoute } from './lib/router.ts';
+import { Calibrations } from './screens/calibrations.tsx';
 import { Job } from './screens/job.tsx';
 import { Jobs } from './screens/jobs.tsx';
 import { Node } from './screens/node.tsx';
@@ -38,7 +39,7 @@ function screen(path: string[], query: URLSearchParams) {
     case undefined: return <Overview />;
     case 'jobs': return path[1] ? <Job key={path[1]} jobId={path[1]} query={query} /> : <Jobs query={query} />;
     case 'dicom': return <Transfers query={query} />;
-    case 'quality': return <Quality />;
+    case 'quality': return <><Quality /><Calibrations /></>;
     case 'node': return <Node />;
     default: return <><h1 class="hidden">No such page</h1><p class="problem">There is no such page. <a href="#/">Overview</a></p></>;
   }

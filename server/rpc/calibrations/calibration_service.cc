@@ -36,16 +36,10 @@ absl::Status CalibrationService::List(const v1::ListCalibrationsRequest& request
   }
   if (store_ == nullptr) return absl::OkStatus();
   const int most = request.max_results() == 0 ? kDefaultResults : request.max_results();
-  for (v1::KeptCalibration& kept : store_->List()) {
-    const std::string& station = request.station_name();
-    if (!station.empty() && kept.label().station_name() != station) continue;
-    if (kept.has_withdraw_time() && !request.withdrawn()) continue;
-    if (response.calibration_size() == most) {
-      response.set_truncated(true);
-      break;
-    }
-    *response.add_calibration() = std::move(kept);
-  }
+  auto found = store_->List(request.station_name(), request.withdrawn(), size_t(most) + 1);
+  response.set_truncated(found.size() > size_t(most));
+  if (response.truncated()) found.pop_back();
+  for (v1::KeptCalibration& kept : found) *response.add_calibration() = std::move(kept);
   return absl::OkStatus();
 }
 

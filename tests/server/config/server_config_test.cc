@@ -435,5 +435,23 @@ TEST(ServerConfig, WebCertificatesNeedAnAuthorityAndARole) {
               HasSubstr("web.tls.client_ca_file"));
 }
 
+TEST(ServerConfig, DicomWebAsksForAConsoleUnlessItIsSaid) {
+  const auto after_defaults = [](v1::ServerConfig config) {
+    ApplyDefaults(config);
+    return config.web().dicomweb().least_role();
+  };
+  v1::ServerConfig config;
+  EXPECT_EQ(after_defaults(config), v1::WEB_ROLE_CONSOLE);
+  config.mutable_web()->mutable_dicomweb()->set_least_role(v1::WEB_ROLE_VIEWER);
+  EXPECT_EQ(after_defaults(config), v1::WEB_ROLE_VIEWER);
+  const auto with = [](int role) {
+    return [=](v1::ServerConfig& c) {
+      c.mutable_web()->mutable_dicomweb()->set_least_role(static_cast<v1::WebRole>(role));
+    };
+  };
+  EXPECT_TRUE(Validated(with(v1::WEB_ROLE_VIEWER)).ok());
+  EXPECT_THAT(Complaint(with(77)), HasSubstr("web.dicomweb.least_role is 77"));
+}
+
 }  // namespace
 }  // namespace isocenter::config

@@ -78,6 +78,7 @@ class WebTest : public ::testing::Test {
          .transfers = transfers_,
          .refiner = refiner_,
          .quality = quality_,
+         .calibrations = calibrations_,
          .simulator = simulator_,
          .audit = &audit_,
          .clock = [this] { return absl::Now() + absl::Seconds(seconds_ahead_.load()); }});
@@ -153,6 +154,7 @@ class WebTest : public ::testing::Test {
   http::Transfers* transfers_ = nullptr;
   http::Refiner* refiner_ = nullptr;
   const quality_records::Store* quality_ = nullptr;
+  const calibrations::Store* calibrations_ = nullptr;
   http::Simulator* simulator_ = nullptr;
   KeptEvents audit_;
   std::atomic<int> seconds_ahead_{0};  // of the server's clock

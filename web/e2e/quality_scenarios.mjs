@@ -1,0 +1,54 @@
+// The screen of image quality and calibrations.
+import assert from 'node:assert/strict';
+import { DONE, eventually, shown } from './helpers.mjs';
+
+export const qualityScenarios = {
+  async 'quality: what is outside is seen at once, the rest when it is asked for'({ page, open }) {
+    await open('#/quality');
+    const room = page.getByRole('region', { name: /^Angio 1/ });
+    await shown(room.getByText('2 not passed'));
+    const figures = () => room.locator('tbody th').allTextContents();
+    assert.deepEqual(await figures(), ['noise hu', 'distance error mm']);
+    await shown(room.getByRole('row', { name: /noise hu/ }).getByText('not passed'));
+    await shown(room.getByRole('row', { name: /distance error mm/ }).getByText('not measured'));
+    await shown(room.getByRole('img', { name: 'noise hu: from 20.3 to 24.1' }));
+    await room.getByRole('button', { name: 'All figures' }).click();
+    await eventually('all figures', async () => (await figures()).length === 4);
+    const other = page.getByRole('region', { name: /^Zeego left, / });
+    await shown(other.getByText('No baseline'));
+    await other.getByRole('link', { name: DONE }).click();
+    await eventually('its job', async () => page.url().includes(DONE));
+  },
+
+  async 'quality: what rooms are corrected with, and until when'({ page, open }) {
+    await open('#/quality');
+    const row = (name) => page.getByRole('row', { name: new RegExp(name) });
+    for (const [name, text] of Object.entries({
+      'zeego-next': 'Not yet valid', 'zeego-2026-03': /^✓Valid$/, 'angio-2026-01': 'Expires in 5 days', 'angio-geometry-2025': 'Expired', 'zeego-wrong': 'Withdrawn',
+    })) await shown(row(name).getByText(text));
+    await shown(row('zeego-2026-03').getByText('620 × 480, 2x2-30fps, 90 kV'));
+    await shown(row('zeego-2026-03').getByText('response, defects, lag, scatter'));
+    await shown(row('zeego-2026-03').getByText('residual 0.400 %'));
+  },
+
+  async 'quality: a node that has none says how to begin'({ page, open, server }) {
+    server.quality = [];
+    server.calibrations = [];
+    await open('#/quality');
+    await shown(page.getByText('No test has been recorded.'));
+    await shown(page.getByText('No set is kept'));
+  },
+
+  async 'quality: fits every width'({ page, open }) {
+    for (const width of [390, 768, 1280, 2560]) {
+      await page.setViewportSize({ width, height: 844 });
+      await open('#/quality');
+      await shown(page.getByText('Expires in 5 days'));
+      const { scrollWidth, clientWidth } = await page.evaluate(() => {
+        const { scrollWidth, clientWidth } = document.documentElement;
+        return { scrollWidth, clientWidth };
+      });
+      assert.ok(scrollWidth <= clientWidth, `${scrollWidth} pixels at a width of ${clientWidth}`);
+    }
+  },
+};

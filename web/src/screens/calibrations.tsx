@@ -1,0 +1,77 @@
+// What the rooms' frames are corrected with, and until when.
+import { plural, significant, time, words } from '../lib/format.ts';
+import { useAsked } from '../state/hooks.ts';
+import { Chip, Empty } from '../ui/bits.tsx';
+
+export interface Calibration {
+  name: string;
+  station_name: string;
+  detector_mode: string | null;
+  columns: number;
+  rows: number;
+  tube_voltage_kv: number | null;
+  parts: string[];
+  valid_from: string;
+  valid_until: string;
+  description: string | null;
+  withdraw_time: string | null;
+  quality: { name: string; value: number; unit: string | null }[];
+}
+
+interface Answer {
+  calibrations: Calibration[];
+  truncated: boolean;
+}
+
+const ASK_MS = 60_000;
+const DAY_MS = 86_400_000;
+// As long as it takes to find an hour with a free room, and a phantom.
+const SOON_DAYS = 14;
+
+// Whether acquisitions of `now` may be corrected with it.
+export function validity(set: Calibration, now: number): { kind: string; text: string } {
+  if (set.withdraw_time) return { kind: 'waiting', text: 'Withdrawn' };
+  if (now < Date.parse(set.valid_from)) return { kind: 'waiting', text: 'Not yet valid' };
+  const days = (Date.parse(set.valid_until) - now) / DAY_MS;
+  if (days <= 0) return { kind: 'bad', text: 'Expired' };
+  if (days <= SOON_DAYS) return { kind: 'warning', text: `Expires in ${plural(Math.ceil(days), 'day', 'days')}` };
+  return { kind: 'ok', text: 'Valid' };
+}
+
+export function Calibrations() {
+  const { data, error } = useAsked<Answer>('calibrations', { limit: 1000, withdrawn: 1 }, ASK_MS);
+  return (
+    <section class="card" aria-labelledby="calibrations">
+      <header><h2 id="calibrations">Calibrations</h2></header>
+      {error && <p class="problem" role="alert">{error}</p>}
+      {data?.calibrations.length === 0 && (
+        <Empty>No set is kept: frames are taken as they come. <code>isocenter calibrate</code> makes sets of sweeps and phantoms. <a href="docs/calibrating.html">How</a></Empty>
+      )}
+      {data && data.calibrations.length > 0 && <Sets sets={data.calibrations} />}
+      {data?.truncated && <p class="quiet">Older sets are not shown; <code>isocenter calibrations list</code> has them.</p>}
+    </section>
+  );
+}
+
+function Sets({ sets }: { sets: Calibration[] }) {
+  const now = Date.now();
+  return (
+    <table class="list">
+      <thead>
+        <tr><th scope="col">Room</th><th scope="col">Set</th><th scope="col">For</th><th scope="col">Corrects</th><th scope="col">Validity</th><th scope="col">How good it was</th></tr>
+      </thead>
+      <tbody>
+        {sets.map((set) => (
+          <tr key={set.name}>
+            <td data-label="Room">{set.station_name}</td>
+            <th scope="row" data-label="Set" title={set.description ?? undefined}>{set.name}</th>
+            <td data-label="For">{[`${set.columns} × ${set.rows}`, set.detector_mode, set.tube_voltage_kv && `${set.tube_voltage_kv} kV`].filter(Boolean).join(', ')}</td>
+            <td data-label="Corrects">{set.parts.map(words).join(', ')}</td>
+            <td data-label="Validity"><Chip {...validity(set, now)} /><span class="quiet">until {time(set.valid_until, now)}</span></td>
+            <td data-label="How good">{set.quality.map((figure) => `${figure.name} ${significant(figure.value)}${figure.unit ? ` ${figure.unit}` : ''}`).join('; ')}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

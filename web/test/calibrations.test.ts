@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Calibration, validity } from '../src/screens/calibrations.tsx';
+
+const set: Calibration = {
+  name: 'a', station_name: 'room1', detector_mode: null, columns: 620, rows: 480, tube_voltage_kv: null, parts: ['response'],
+  valid_from: '2026-03-01T00:00:00Z', valid_until: '2026-09-01T00:00:00Z', description: null, withdraw_time: null, quality: [],
+};
+const text = (now: string, over: Partial<Calibration> = {}) => validity({ ...set, ...over }, Date.parse(now)).text;
+
+test('a set is valid from its first moment to its last, and says when that is near', () => {
+  assert.equal(text('2026-02-28T23:59:59Z'), 'Not yet valid');
+  assert.equal(text('2026-03-01T00:00:00Z'), 'Valid');
+  assert.equal(text('2026-08-17T23:59:59Z'), 'Valid');
+  assert.equal(text('2026-08-18T00:00:00Z'), 'Expires in 14 days');
+  assert.equal(text('2026-08-31T23:59:59Z'), 'Expires in 1 day');
+  assert.equal(text('2026-09-01T00:00:00Z'), 'Expired');
+});
+
+test('one that is withdrawn is nothing else', () => {
+  assert.equal(text('2026-10-01T00:00:00Z', { withdraw_time: '2026-04-01T00:00:00Z' }), 'Withdrawn');
+});
