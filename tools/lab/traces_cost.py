@@ -53,13 +53,13 @@ def scheduled_seconds(task):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=10)
     parser.add_argument("--frames", type=int, default=248)
     options = parser.parse_args()
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     bundle = FOLDER / "bundle"
-    shape = ("--detector", "155x120", "--pitch-mm", 2.464)
+    shape = ("--detector", "310x240", "--pitch-mm", 1.232)
     isocenter.must("simulate", "--phantom", "head", "--out", bundle, "--frames", options.frames, *shape, seconds=300)
     collector = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
     threading.Thread(target=collector.serve_forever, daemon=True).start()
@@ -68,7 +68,7 @@ def main():
     try:
         process = pathlib.Path("/proc") / str(service.process.pid)
         (thread,) = [task for task in (process / "task").iterdir() if (task / "comm").read_text().strip() == THREAD]
-        grid = ("--grid", "64x64x64", "--voxel-mm", 3)
+        grid = ("--grid", "128x128x128", "--voxel-mm", 1.5)
 
         def scan():
             isocenter.json_of("stream", bundle, "--server", service.grpc, *grid, seconds=600)
@@ -86,7 +86,7 @@ def main():
     finally:
         service.stop()
         collector.shutdown()
-    print(f"{options.jobs} jobs of {options.frames} frames of {shape[1]} to 64 x 64 x 64 voxels in {wall:.1f} s")
+    print(f"{options.jobs} jobs of {options.frames} frames of {shape[1]} to 128 x 128 x 128 voxels in {wall:.1f} s")
     print(f"service        {1e3 * whole / options.jobs:9.2f} ms of processor time for each job")
     print(f"of it, traces  {1e3 * traces / options.jobs:9.2f} ms, {100 * traces / whole:.3f} %")
     print(f"the collector got {Collector.requests} requests, {Collector.size / 1024:.0f} KiB")
