@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/geometry/orbit_axis.h"
 #include "kernels/recon/second_pass/settings.h"
 
 namespace isocenter::recon {
@@ -17,6 +18,15 @@ constexpr double kSigma = 1;  // of the Gaussian, in the model's voxels
 constexpr int kReach = 3;     // of its taps to each side
 // Less than this share of the Gaussian's weight without an edge, and less is taken off.
 constexpr float kLeastWeight = 0.05F;
+
+// There is no artefact in the orbit's plane, and what the model's voxels make of edges is no better
+// than nothing there: from this distance on all of it is taken off.
+constexpr double kWholeFromMm = 12;
+
+double ShareOf(double distance_mm) {
+  const double t = std::min(1.0, std::abs(distance_mm) / kWholeFromMm);
+  return t * t * (3 - 2 * t);
+}
 
 // The same classes as a prior of metal's (MakePrior).
 float AttenuationOfModel(const ops::HounsfieldScale& scale, float hu) {
@@ -218,6 +228,7 @@ ConeBeamFindings FindArtefact(const ConeBeamPlan& plan, const SeenSlices& seen,
     SmoothSlice(grid.nx, grid.ny, weighted, between);
   });
   const auto taps = Taps();
+  const Vec3 axis = OrbitAxis(plan.model.acquisition.trajectory).value_or(Vec3{0, 0, 1});
   std::vector<double> squares(grid.ny), most(grid.ny), counted(grid.ny);
   // Across slices, row by row: a row of all slices is copied first, then overwritten.
   threads.ParallelFor(grid.ny, [&](int64_t y, int) {
@@ -237,8 +248,10 @@ ConeBeamFindings FindArtefact(const ConeBeamPlan& plan, const SeenSlices& seen,
           sums[x] += tap * weighted[(z + i) * nx + x];
         }
       }
+      const Vec3 middle = grid.VoxelToWorld(0.5 * (grid.nx - 1), static_cast<double>(y), z);
+      const auto share = static_cast<float>(ShareOf(Dot(axis, middle)));
       for (size_t x = 0; x < nx; ++x) {
-        const float artefact = sums[x] / std::max(sum[x], kLeastWeight);
+        const float artefact = share * sums[x] / std::max(sum[x], kLeastWeight);
         reconstructed(z, y, int64_t(x)) = artefact;
         const size_t column = y * nx + x;
         if (z < seen.first[column] || z > seen.last[column]) continue;
