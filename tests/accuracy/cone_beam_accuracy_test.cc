@@ -143,6 +143,17 @@ Errors Measure(const std::string& name, const phantom::Phantom& phantom) {
   const recon::Acquisition scan = Scan();
   const Volumes made = Reconstruct(scan, FramesOf(phantom, scan));
   const std::vector<int64_t> voxels = AwayFromEdges(phantom);
+  if (std::getenv("CONE_DUMP")) {
+    Volume truth(kGrid.voxels());
+    std::vector<float> mask(kGrid.voxels(), 0);
+    for (int64_t i = 0; i < kGrid.voxels(); ++i) truth[i] = 1000 * (phantom.Attenuation(CenterOf(i)) / kMuWater - 1);
+    for (int64_t i : voxels) mask[i] = 1;
+    for (const auto& [what, v] : {std::pair<const char*, const Volume*>("first", &made.first), {"second", &made.second}, {"truth", &truth}, {"mask", &mask}}) {
+      std::FILE* f = std::fopen(("/tmp/cone/" + name + "_" + what + ".raw").c_str(), "wb");
+      std::fwrite(v->data(), 4, v->size(), f);
+      std::fclose(f);
+    }
+  }
   const Errors errors{Compare(made.first, phantom, voxels), Compare(made.second, phantom, voxels)};
   std::printf("%s: sphere %.2f HU before, %.2f after (%.2f of it); central slab %.2f, %.2f\n",
               name.c_str(), errors.first.sphere, errors.second.sphere,

@@ -1,4 +1,4 @@
-// What of an object makes the cone-beam artefact, and the artefact itself, on a coarse grid.
+// What of an object makes the cone-beam artefact, on a coarse grid.
 #pragma once
 
 #include <span>
@@ -29,22 +29,5 @@ SeenSlices FindSeenSlices(const ConeBeamPlan& plan, const VolumeGrid& volume,
 void MakeConeBeamModel(const ConeBeamPlan& plan, const VolumeGrid& grid,
                        const ops::HounsfieldScale& scale, HostView3<const float> volume,
                        const SeenSlices& seen, ThreadPool& threads, HostView3<float> model);
-
-/// What was taken off, HU, where all views see.
-struct ConeBeamFindings {
-  double rms_hu = 0, most_hu = 0;
-};
-
-/// `reconstructed`, the model's line integrals in HU, becomes what it has beside the model: the
-/// artefact, smoothed by a Gaussian of a voxel. What lies at edges of the model counts little: the
-/// reconstruction blurs them, and that is no artefact. `model` in 1/mm; `scratch` is of its size.
-ConeBeamFindings FindArtefact(const ConeBeamPlan& plan, const SeenSlices& seen,
-                              HostView3<const float> model, ThreadPool& threads,
-                              HostView3<float> reconstructed, HostView3<float> scratch);
-
-/// Takes the artefact, trilinear between the model's voxels, off a volume in HU of `scale`.
-void TakeOffArtefact(const ConeBeamPlan& plan, const ops::HounsfieldScale& scale,
-                     HostView3<const float> artefact, ThreadPool& threads,
-                     HostView3<float> volume);
 
 }  // namespace isocenter::recon

@@ -33,10 +33,9 @@ absl::Status ConeBeamPass::Begin() {
   const VolumeGrid& grid = plan_.model.grid;
   const Detector& detector = plan_.model.acquisition.detector;
   ISO_ASSIGN_OR_RETURN(volume_, session_->NewVolume(grid));
-  ISO_ASSIGN_OR_RETURN(
-      projections_, session_->NewProjectionStack(
-                        {plan_.chunk_views, detector.rows, detector.columns},
-                        ops::StackUse::kProjections));
+  ISO_ASSIGN_OR_RETURN(projections_, session_->NewProjectionStack(
+                                         {plan_.chunk_views, detector.rows, detector.columns},
+                                         ops::StackUse::kProjections));
   ISO_ASSIGN_OR_RETURN(project_, methods.project(*session_));
   ISO_ASSIGN_OR_RETURN(arithmetic_, methods.arithmetic(*session_));
   reconstructed_.resize(grid.voxels());
@@ -69,8 +68,7 @@ absl::StatusOr<bool> ConeBeamPass::Step() {
     return false;
   }
   const HostView3<float> reconstructed(reconstructed_.data(), plan_.model.grid.shape());
-  ISO_ASSIGN_OR_RETURN(const bool all_started,
-                       reconstructor_->FinishStep(reconstructed, nullptr));
+  ISO_ASSIGN_OR_RETURN(const bool all_started, reconstructor_->FinishStep(reconstructed, nullptr));
   if (!all_started) return false;
   ISO_RETURN_IF_ERROR(reconstructor_->AwaitFinish());
   return true;
@@ -86,8 +84,8 @@ void ConeBeamPass::TakeOff(HostView3<float> volume) {
 }
 
 std::string ConeBeamPass::findings() const {
-  return absl::StrFormat("cone-beam artefact: %.1f HU (RMS), up to %.0f HU", findings_.rms_hu,
-                         findings_.most_hu);
+  return absl::StrFormat("cone-beam artefact: %.1f HU (RMS), up to %.0f HU; known to %.1f HU (RMS)",
+                         findings_.rms_hu, findings_.most_hu, findings_.unsure_hu);
 }
 
 absl::StatusOr<std::vector<DeviceSpan>> ConeBeamPass::TakeTrace() {

@@ -20,13 +20,12 @@ constexpr double kMostTiltDeg = 10;
 absl::Status CheckTilt(const Acquisition& acquisition, const VolumeGrid& grid) {
   ISO_ASSIGN_OR_RETURN(const Vec3 axis, OrbitAxis(acquisition.trajectory));
   const Vec3 normal{grid.direction[2], grid.direction[5], grid.direction[8]};
-  const double tilt_deg =
-      RadiansToDegrees(std::acos(std::min(1.0, std::abs(Dot(axis, normal)))));
+  const double tilt_deg = RadiansToDegrees(std::acos(std::min(1.0, std::abs(Dot(axis, normal)))));
   if (tilt_deg <= kMostTiltDeg) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the volume's slices are turned by ", tilt_deg,
-      " degrees from the orbit's plane; legal for a correction of the cone-beam artefact is at most ",
-      kMostTiltDeg));
+  return absl::InvalidArgumentError(absl::StrCat("the volume's slices are turned by ", tilt_deg,
+                                                 " degrees from the orbit's plane; legal for a "
+                                                 "correction of the cone-beam artefact is at most ",
+                                                 kMostTiltDeg));
 }
 
 int Merged(int count, int merge) { return (count + merge - 1) / merge; }
@@ -41,22 +40,25 @@ double Reach(double end_mm, double radius, double source) {
 void ChooseMerging(const VolumeGrid& grid, ConeBeamPlan& plan) {
   plan.merge = Merged(std::max(grid.nx, grid.ny), kMostVoxels);
   const double edge = plan.merge * std::min(grid.spacing.x, grid.spacing.y);
-  plan.merge_slices = std::max({1, static_cast<int>(std::lround(edge / grid.spacing.z)),
-                                Merged(grid.nz, kMostSlices)});
+  plan.merge_slices = std::max(
+      {1, static_cast<int>(std::lround(edge / grid.spacing.z)), Merged(grid.nz, kMostSlices)});
 }
 
 // The volume's field of view, merged, and what else of it rays of its voxels pass.
-VolumeGrid ModelGrid(const VolumeGrid& grid, double half_height, double source,
-                     ConeBeamPlan& plan) {
+VolumeGrid ModelGrid(const VolumeGrid& grid, double half_height, ConeBeamPlan& plan) {
   const double slice_mm = plan.merge_slices * grid.spacing.z;
   const double isocenter = grid.WorldToVoxel({0, 0, 0}).z;
-  const double highest = half_height * (1 + plan.radius_mm / source);
+  const double highest = half_height * (1 + plan.radius_mm / plan.source_mm);
   const auto more = [&](double end_mm) {
-    const double needed = std::min(highest, Reach(end_mm, plan.radius_mm, source)) - end_mm;
+    const double needed = std::min(highest, Reach(end_mm, plan.radius_mm, plan.source_mm)) - end_mm;
     return std::clamp(static_cast<int>(std::ceil(needed / slice_mm)), 0, kMostSlices);
   };
-  plan.more_below = more((isocenter + 0.5) * grid.spacing.z);
-  plan.more_above = more((grid.nz - 0.5 - isocenter) * grid.spacing.z);
+  const double below = (isocenter + 0.5) * grid.spacing.z;
+  const double above = (grid.nz - 0.5 - isocenter) * grid.spacing.z;
+  plan.more_below = more(below);
+  plan.more_above = more(above);
+  plan.known_from_mm = -std::min(below, half_height);
+  plan.known_to_mm = std::min(above, half_height);
   VolumeGrid model = grid;
   model.nx = Merged(grid.nx, plan.merge);
   model.ny = Merged(grid.ny, plan.merge);
@@ -80,9 +82,9 @@ absl::StatusOr<ConeBeamPlan> MakeConeBeamPlan(const ReconstructionPlan& first,
   ISO_ASSIGN_OR_RETURN(const Camera camera, Decompose(acquisition.trajectory.front()));
   ConeBeamPlan plan;
   plan.radius_mm = seen.radius_mm;
+  plan.source_mm = camera.isocenter_depth_mm;
   ChooseMerging(first.grid, plan);
-  const VolumeGrid grid =
-      ModelGrid(first.grid, seen.half_height_mm, camera.isocenter_depth_mm, plan);
+  const VolumeGrid grid = ModelGrid(first.grid, seen.half_height_mm, plan);
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   static_cast<PixelBins&>(plan) = BinsFor(acquisition, grid.spacing.x);
   // The model is as sharp as the volume; a smoother filter would blur it again.

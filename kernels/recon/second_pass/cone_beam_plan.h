@@ -17,7 +17,11 @@ struct ConeBeamPlan : PixelBins {
   int more_below = 0, more_above = 0;  // of the model's slices
   ReconstructionPlan model;            // of the model's line integrals, on its grid
   double radius_mm = 0;                // around the isocentre; what lies further out is no model's
-  int chunk_views = 0;                 // at most so many views are projected at once
+  double source_mm = 0;                // from the isocentre
+  // Of the object, what is in the volume and seen by all views lies between these heights above the
+  // orbit's plane (on the side of the volume's last slice).
+  double known_from_mm = 0, known_to_mm = 0;
+  int chunk_views = 0;  // at most so many views are projected at once
 };
 
 /// Errors: INVALID_ARGUMENT (slices that are turned by more than 10 degrees from the orbit's

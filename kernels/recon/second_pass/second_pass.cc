@@ -174,11 +174,12 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   }
   if (plan_.settings.metal) stages_.push_back(&SecondPass::Segment);
   if (plan_.settings.bone) stages_.push_back(&SecondPass::FindBone);
-  if (plan_.settings.metal) stages_.push_back(&SecondPass::PutMetalBack);
+  // Metal that has been interpolated has left no artefact in the volume, until it is put back.
   if (plan_.cone_beam) {
     stages_.insert(stages_.end(), {&SecondPass::ModelConeBeam, &SecondPass::FindConeBeamArtefact,
                                    &SecondPass::TakeOffConeBeamArtefact});
   }
+  if (plan_.settings.metal) stages_.push_back(&SecondPass::PutMetalBack);
   return absl::OkStatus();
 }
 
