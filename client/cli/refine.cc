@@ -127,7 +127,8 @@ void AddRefineCommand(flags::Command program) {
   command
       .Add("--protocol", options->protocol,
            "a protocol with a refinement; `isocenter protocols` lists them (with --metal, "
-           "--bone, --scatter or --cone-beam the one whose filter is used; default: that of the job)")
+           "--bone, --scatter or --cone-beam the one whose filter is used; default: that of the "
+           "job)")
       .Type("NAME");
   command.AddSwitch("--metal", options->metal,
                     "reconstruct again with metal interpolated in the projections");

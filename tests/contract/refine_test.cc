@@ -243,9 +243,9 @@ TEST_F(RefineTest, ASecondPassIsAskedForByAProtocolOrARequest) {
             service_.results.volume(by_protocol.job_id()));
 }
 
-// It needs no calibration, and none of the frames.
+// It needs no calibration.
 TEST_F(RefineTest, ASecondPassAgainstTheConeBeamArtefact) {
-  const std::string source = CompletedJob("dense");
+  const std::string source = CompletedJob();
   v1::RefineJobRequest request = SecondPass(source, "", false, false);
   request.mutable_second_pass()->set_cone_beam(true);
   v1::Job accepted;
@@ -271,9 +271,9 @@ TEST_F(RefineTest, ASecondPassIsRefusedWithWhatIsLegal) {
   EXPECT_THAT(Refusal(SecondPass(source, "quick", true, false)),
               Invalid({"second_pass is set with protocol 'quick'", "REFINEMENT_ALGORITHM_OS_SART",
                        "legal is a protocol without iterations"}));
-  EXPECT_THAT(
-      Refusal(SecondPass(source, "", false, false)),
-      Invalid({"refinement.second_pass is for nothing", "metal, bone, scatter, cone_beam or several"}));
+  EXPECT_THAT(Refusal(SecondPass(source, "", false, false)),
+              Invalid({"refinement.second_pass is for nothing",
+                       "metal, bone, scatter, cone_beam or several"}));
   EXPECT_THAT(Refusal(SecondPass(source, "magic", true, false)),
               Refused(StatusCode::NOT_FOUND, std::vector<const char*>({"protocol is 'magic'"})));
   EXPECT_THAT(Refusal(SecondPass("nobody", "", true, false)),

@@ -9,6 +9,8 @@ namespace isocenter::recon {
 namespace {
 
 constexpr size_t kViewsAsked = 36;  // who sees a slice
+constexpr int kBorder = 2;          // voxels of what is known, sideways
+
 // The same classes as a prior of metal's (MakePrior).
 float AttenuationOfModel(const ops::HounsfieldScale& scale, float hu) {
   constexpr MetalSettings kClasses;
@@ -109,6 +111,30 @@ void MakeConeBeamModel(const ConeBeamPlan& plan, const VolumeGrid& grid,
       }
     }
   });
+}
+
+double CutShare(const ConeBeamPlan& plan, const SeenSlices& seen, HostView3<const float> model) {
+  const VolumeGrid& grid = plan.model.grid;
+  const double half_water = 0.5 * plan.model.hounsfield.mu_water_per_mm;
+  const auto known = [&](int x, int y) {
+    if (x < 0 || y < 0 || x >= grid.nx || y >= grid.ny) return false;
+    const size_t column = size_t(y) * grid.nx + x;
+    return seen.first[column] <= seen.last[column];
+  };
+  int64_t border = 0, object = 0;
+  for (int y = 0; y < grid.ny; ++y) {
+    for (int x = 0; x < grid.nx; ++x) {
+      const bool inside = known(x - kBorder, y) && known(x + kBorder, y) && known(x, y - kBorder) &&
+                          known(x, y + kBorder);
+      if (inside || !known(x, y)) continue;
+      const size_t column = size_t(y) * grid.nx + x;
+      for (int z = seen.first[column]; z <= seen.last[column]; ++z) {
+        ++border;
+        if (model(z, y, x) >= half_water) ++object;
+      }
+    }
+  }
+  return border == 0 ? 0 : static_cast<double>(object) / static_cast<double>(border);
 }
 
 }  // namespace isocenter::recon

@@ -30,4 +30,8 @@ void MakeConeBeamModel(const ConeBeamPlan& plan, const VolumeGrid& grid,
                        const ops::HounsfieldScale& scale, HostView3<const float> volume,
                        const SeenSlices& seen, ThreadPool& threads, HostView3<float> model);
 
+/// Where what is known ends sideways, at the rim of the field of view or the sides of the grid: the
+/// share of the voxels there in which the object goes on (half of water's attenuation or more).
+double CutShare(const ConeBeamPlan& plan, const SeenSlices& seen, HostView3<const float> model);
+
 }  // namespace isocenter::recon

@@ -7,6 +7,12 @@
 #include "kernels/recon/stage_scope.h"
 
 namespace isocenter::recon {
+namespace {
+
+// A table or a tube may leave the field of view, a body may not.
+constexpr double kMostCut = 0.05;
+
+}  // namespace
 
 ConeBeamPass::ConeBeamPass(const SecondPassPlan& plan, const ops::Registry& registry,
                            std::span<ops::Device* const> devices, int threads)
@@ -16,13 +22,24 @@ ConeBeamPass::ConeBeamPass(const SecondPassPlan& plan, const ops::Registry& regi
       devices_(devices.begin(), devices.end()),
       threads_(threads) {}
 
-void ConeBeamPass::MakeModel(HostView3<const float> volume,
-                             std::span<const ProjectionMatrix> matrices) {
+absl::Status ConeBeamPass::MakeModel(HostView3<const float> volume,
+                                     std::span<const ProjectionMatrix> matrices) {
   seen_ = FindSeenSlices(plan_, all_.grid, matrices, all_.acquisition.detector, threads_);
   for (const ProjectionMatrix& matrix : matrices) matrices_.push_back(Binned(matrix, plan_));
   model_.assign(plan_.model.grid.voxels(), 0);
   MakeConeBeamModel(plan_, all_.grid, all_.warm_start->hounsfield, volume, seen_, threads_,
                     {model_.data(), plan_.model.grid.shape()});
+  return CheckWhole();
+}
+
+absl::Status ConeBeamPass::CheckWhole() const {
+  const double cut = CutShare(plan_, seen_, {model_.data(), plan_.model.grid.shape()});
+  if (cut <= kMostCut) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "cone_beam: the object goes on beyond %.1f %% of the sides of what the volume has of the "
+      "field "
+      "of view (radius %.0f mm), and what it leaves there is not known; legal is at most %.0f %%",
+      100 * cut, plan_.radius_mm, 100 * kMostCut));
 }
 
 absl::Status ConeBeamPass::Begin() {

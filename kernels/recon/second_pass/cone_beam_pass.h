@@ -26,8 +26,9 @@ class ConeBeamPass {
   ConeBeamPass(const SecondPassPlan& plan, const ops::Registry& registry,
                std::span<ops::Device* const> devices, int threads);
 
-  /// On the host alone. `volume` in HU; `matrices` of all frames.
-  void MakeModel(HostView3<const float> volume, std::span<const ProjectionMatrix> matrices);
+  /// On the host alone. `volume` in HU; `matrices` of all frames. Errors: FAILED_PRECONDITION
+  /// (an object that goes on sideways beyond the volume or the field of view).
+  absl::Status MakeModel(HostView3<const float> volume, std::span<const ProjectionMatrix> matrices);
   /// The next views on the devices; true when the model has been reconstructed. Errors:
   /// RESOURCE_EXHAUSTED, a device's.
   absl::StatusOr<bool> Step();
@@ -40,6 +41,7 @@ class ConeBeamPass {
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace();
 
  private:
+  absl::Status CheckWhole() const;
   absl::Status Begin();
   absl::Status ProjectChunk(const Chunk& chunk);
 

@@ -380,8 +380,7 @@ absl::StatusOr<bool> SecondPass::ModelConeBeam() {
                                                 std::max(1, devices_[0]->limits().threads / 2));
   }
   return OnHost([this] {
-    cone_beam_->MakeModel(volume(), store_->Matrices(0, plan_.views()));
-    return absl::OkStatus();
+    return cone_beam_->MakeModel(volume(), store_->Matrices(0, plan_.views()));
   });
 }
 

@@ -16,6 +16,7 @@
 namespace isocenter::recon {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -110,6 +111,12 @@ TEST(ConeBeamShares, WithoutTheOrbitsPlaneTheNearestHeightStandsForIt) {
   EXPECT_NEAR(shares.At(1, 1, 10), 1 - (9 + 100) / (9.0 + 900), 1e-6);
 }
 
+// With air around in the volume.
+SmallScan WithAir(SmallScan scan) {
+  scan.grid = CenteredGrid(16, 16, 15, {8, 8, 8});
+  return scan;
+}
+
 absl::StatusOr<SecondPassPlan> PlanOf(const SmallScan& scan, const SecondPassSettings& settings,
                                       ops::Device& device) {
   const ops::Device* const devices[] = {&device};
@@ -133,7 +140,7 @@ Outcome Twice(const SmallScan& scan, const SecondPassPlan& plan, ops::Device& de
 }
 
 TEST(ConeBeamPass, BackendsAgreeAndSayWhatTheyTookOff) {
-  const SmallScan scan = MakeSmallScan();
+  const SmallScan scan = WithAir(MakeSmallScan());
   std::vector<Outcome> outcomes;
   for (const std::string backend : {"reference", "cpu"}) {
     const auto device = OpenDevice(backend);
@@ -147,7 +154,7 @@ TEST(ConeBeamPass, BackendsAgreeAndSayWhatTheyTookOff) {
 
 // The cpu device has no byte more than it is opened with.
 TEST(ConeBeamPass, TakesWhatItsPlanStates) {
-  const SmallScan scan = MakeSmallScan();
+  const SmallScan scan = WithAir(MakeSmallScan());
   const auto ample = OpenDevice("cpu");
   const auto plan = PlanOf(scan, {.cone_beam = true}, *ample);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -159,9 +166,10 @@ TEST(ConeBeamPass, TakesWhatItsPlanStates) {
 
 TEST(ConeBeamPass, LeavesMetalThatIsPutBack) {
   SmallScan scan = MakeSmallScan();
-  const int64_t metal = (4 * 10 + 4) * 10 + 3;
-  scan.truth[metal] = 20 * kMuWater;
+  scan.truth[(4 * 10 + 4) * 10 + 3] = 20 * kMuWater;
   Project(ops::ProjectorModel::kJoseph, scan);
+  scan = WithAir(scan);
+  const int64_t metal = (7 * 16 + 7) * 16 + 6;
   const auto device = OpenDevice("cpu");
   const SecondPassSettings both{.metal = MetalSettings{.trace_margin_px = 1}, .cone_beam = true};
   const auto plan = PlanOf(scan, both, *device);
@@ -171,6 +179,21 @@ TEST(ConeBeamPass, LeavesMetalThatIsPutBack) {
                              {first.data(), scan.grid.shape()})
                   .ok());
   EXPECT_EQ(Twice(scan, *plan, *device).volume[metal], first[metal]);
+}
+
+// The ball of water is 34 mm, the grid 40 mm to each side: less than two voxels of air.
+TEST(ConeBeamPass, RefusesAnObjectThatGoesOn) {
+  const SmallScan scan = MakeSmallScan();
+  const auto device = OpenDevice("cpu");
+  ops::Device* const devices[] = {device.get()};
+  const auto plan = PlanOf(scan, {.cone_beam = true}, *device);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::vector<float> volume(scan.grid.voxels());
+  const absl::Status status = ReconstructTwice(*plan, TestRegistry(), devices, scan.raw(),
+                                               {volume.data(), scan.grid.shape()});
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("cone_beam: the object goes on beyond"), HasSubstr("at most 5 %")));
 }
 
 TEST(ConeBeamPass, RefusesSlicesThatAreNotAcrossTheAxis) {
