@@ -9,7 +9,7 @@ namespace isocenter::recon {
 namespace {
 
 constexpr size_t kViewsAsked = 36;  // who sees a slice
-constexpr int kBorder = 2;          // voxels of what is known, sideways
+constexpr int kBorder = 1;          // voxels of what is known, sideways
 
 // The same classes as a prior of metal's (MakePrior).
 float AttenuationOfModel(const ops::HounsfieldScale& scale, float hu) {

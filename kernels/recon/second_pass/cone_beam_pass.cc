@@ -9,8 +9,8 @@
 namespace isocenter::recon {
 namespace {
 
-// A table or a tube may leave the field of view, a body may not.
-constexpr double kMostCut = 0.05;
+// Of heads whose nose and ears leave the field of view 6 to 17 %; from a third on slices get worse.
+constexpr double kMostCut = 0.25;
 
 }  // namespace
 

@@ -17,9 +17,8 @@ PixelBins BinsFor(const Acquisition& acquisition, double voxel_mm) {
       Norm(Vec3{m[0], m[1], m[2]} - (m[3] / m[11]) * Vec3{m[8], m[9], m[10]});
   const int widest = std::min({kMostBin, detector.columns, detector.rows});
   const int bin = std::clamp(static_cast<int>(voxel_mm * columns_per_mm), 1, widest);
-  return {.bin = bin,
-          .first_column = detector.columns % bin / 2,
-          .first_row = detector.rows % bin / 2};
+  return {
+      .bin = bin, .first_column = detector.columns % bin / 2, .first_row = detector.rows % bin / 2};
 }
 
 ProjectionMatrix Binned(const ProjectionMatrix& matrix, const PixelBins& bins) {

@@ -133,8 +133,8 @@ absl::Status CountConeBeamBytes(const ops::Registry& registry, const ops::Device
   const ops::Extents extents{.stack = stack, .grid = cone_beam.model.grid};
   MemoryParts parts = cone_beam.model.device_parts;
   parts.push_back({"model", device.VolumeBytes(extents.grid)});
-  parts.push_back({"model's projections",
-                   device.ProjectionStackBytes(stack, ops::StackUse::kProjections)});
+  parts.push_back(
+      {"model's projections", device.ProjectionStackBytes(stack, ops::StackUse::kProjections)});
   parts.push_back({"model's projector", methods.project.WorkspaceBytes(device, extents) +
                                             methods.arithmetic.WorkspaceBytes(device, extents)});
   const int64_t bytes = TotalBytes(parts);
@@ -194,14 +194,14 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
                             : 0;
   const int64_t more_frames =
       (MostViewsAtOnce(plan) - LargestChunk(*plan.warm_start)) * FrameBytes(plan.acquisition);
-  const MemoryParts beside{{"line integrals", lines},
-                           {"larger chunks of frames", more_frames},
-                           {"volume that is corrected", VolumeBytes(plan.grid)},
-                           {"metal", metal},
-                           {"scatter", plan.scatter ? ScatterBytes(*plan.scatter) : 0},
-                           {"cone-beam artefact",
-                            plan.cone_beam ? ConeBeamHostBytes(*plan.cone_beam) : 0},
-                           {"weights of the second pass", weights}};
+  const MemoryParts beside{
+      {"line integrals", lines},
+      {"larger chunks of frames", more_frames},
+      {"volume that is corrected", VolumeBytes(plan.grid)},
+      {"metal", metal},
+      {"scatter", plan.scatter ? ScatterBytes(*plan.scatter) : 0},
+      {"cone-beam artefact", plan.cone_beam ? ConeBeamHostBytes(*plan.cone_beam) : 0},
+      {"weights of the second pass", weights}};
   MemoryParts parts = plan.warm_start->host_parts;
   parts.insert(parts.end(), beside.begin(), beside.end());
   return parts;

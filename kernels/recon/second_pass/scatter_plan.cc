@@ -15,7 +15,7 @@ namespace {
 constexpr int kVoxels = 96;  // across the field of view
 constexpr int kMostSlices = 256;
 constexpr double kMargin = 1.05;  // of the grid around the field of view
-constexpr int kCells = 32;  // across the detector
+constexpr int kCells = 32;        // across the detector
 constexpr int kSampledViews = 36;
 
 absl::Status CheckCalibration(const Acquisition& acquisition) {
@@ -80,8 +80,8 @@ absl::StatusOr<ScatterPlan> MakeScatterPlan(const ReconstructionPlan& first,
   FdkSettings settings = first.settings;
   settings.window = ops::FilterWindow::kHann;
   settings.cutoff = 1;
-  ISO_ASSIGN_OR_RETURN(plan.coarse, MakePlan(Binned(acquisition, plan), grid, settings,
-                                             registry, devices, Arrival::kComplete));
+  ISO_ASSIGN_OR_RETURN(plan.coarse, MakePlan(Binned(acquisition, plan), grid, settings, registry,
+                                             devices, Arrival::kComplete));
   plan.coarse.hounsfield = first.hounsfield;
 
   const Detector& detector = acquisition.detector;

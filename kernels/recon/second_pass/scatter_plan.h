@@ -19,7 +19,7 @@ struct ScatterPlan : PixelBins {
   /// The frames to line integrals with all of their scatter, that no water polynomial has made.
   Acquisition raw;
   ops::WaterPolynomial water;  // what the acquisition's calibration makes of them
-  ReconstructionPlan coarse;  // of binned line integrals
+  ReconstructionPlan coarse;   // of binned line integrals
   std::shared_ptr<const scatter::CrossSections> sections;
   scatter::Beam beam;
   int columns = 0, rows = 0;  // of cells that cover the detector

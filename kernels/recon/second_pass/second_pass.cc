@@ -379,9 +379,8 @@ absl::StatusOr<bool> SecondPass::ModelConeBeam() {
     cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_,
                                                 std::max(1, devices_[0]->limits().threads / 2));
   }
-  return OnHost([this] {
-    return cone_beam_->MakeModel(volume(), store_->Matrices(0, plan_.views()));
-  });
+  return OnHost(
+      [this] { return cone_beam_->MakeModel(volume(), store_->Matrices(0, plan_.views())); });
 }
 
 absl::StatusOr<bool> SecondPass::FindConeBeamArtefact() {
