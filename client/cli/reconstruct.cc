@@ -74,6 +74,7 @@ struct Options {
   bool rings = false;
   bool stripes = false;
   bool scatter = false;
+  bool cone_beam = false;
   JsonOutput json;
 };
 
@@ -117,8 +118,10 @@ void PrintReport(const recon::IterationReport& report, std::FILE* file) {
 using Plan = std::variant<recon::ReconstructionPlan, recon::SecondPassPlan, recon::RefinementPlan>;
 
 recon::SecondPassSettings SecondPassOf(const Options& options) {
-  recon::SecondPassSettings settings{
-      .stripes = options.stripes, .scatter = options.scatter, .bone = options.bone};
+  recon::SecondPassSettings settings{.stripes = options.stripes,
+                                     .scatter = options.scatter,
+                                     .bone = options.bone,
+                                     .cone_beam = options.cone_beam};
   if (options.metal) settings.metal.emplace();
   return settings;
 }
@@ -131,7 +134,7 @@ absl::StatusOr<Plan> MakePlan(const Options& options, const recon::Acquisition& 
     return recon::MakeRefinementPlan(acquisition, grid, options.fdk, *iterative, Backends(),
                                      devices);
   }
-  if (options.metal || options.bone || options.stripes || options.scatter) {
+  if (options.metal || options.bone || options.stripes || options.scatter || options.cone_beam) {
     return recon::MakeSecondPassPlan(acquisition, grid, options.fdk, SecondPassOf(options),
                                      Backends(), devices);
   }
@@ -281,6 +284,7 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
   for (const auto& [flag, given] : {std::pair("--metal", options.metal),
                                     {"--bone", options.bone},
                                     {"--scatter", options.scatter},
+                                    {"--cone-beam", options.cone_beam},
                                     {"--stripes", options.stripes}}) {
     if (!given) continue;
     return absl::InvalidArgumentError(absl::StrCat(flag, " with --algorithm ", options.algorithm,
@@ -325,6 +329,7 @@ absl::Status ReconstructSlices(const Options& o) {
       {"--metal", o.metal},
       {"--bone", o.bone},
       {"--scatter", o.scatter},
+      {"--cone-beam", o.cone_beam},
       {"--stripes", o.stripes},
       {"--projections", !o.acquisition.projections.empty()},
       {"--i0", o.acquisition.i0.has_value()},
@@ -463,6 +468,8 @@ void AddCorrectionFlags(flags::Command correct, Options& o) {
   correct.AddSwitch("--scatter", o.scatter,
                     "a second pass against scatter that is computed from a coarse volume; needs a "
                     "--calibration that has a scatter model");
+  correct.AddSwitch("--cone-beam", o.cone_beam,
+                    "a second pass that takes the cone-beam artefact of bone and air off");
   correct.AddSwitch("--stripes", o.stripes,
                     "a second pass that takes off what pixels have too much in all views");
   correct.AddSwitch("--rings", o.rings,

@@ -25,7 +25,7 @@ struct Options {
   client::ServerAddress server;
   std::string job_id, protocol, request_id;
   double deadline_seconds = 0;
-  bool metal = false, bone = false, scatter = false;
+  bool metal = false, bone = false, scatter = false, cone_beam = false;
   bool batch = false;
   bool wait = false;
   std::vector<std::string> curves;
@@ -65,14 +65,16 @@ absl::Status Follow(const client::JobClient& jobs, const std::string& id, const 
 std::string SecondPassFlag(const Options& options) {
   if (options.metal) return "--metal";
   if (options.bone) return "--bone";
-  return options.scatter ? "--scatter" : "";
+  if (options.scatter) return "--scatter";
+  return options.cone_beam ? "--cone-beam" : "";
 }
 
 absl::Status CheckFlags(const Options& options) {
   const std::string second_pass = SecondPassFlag(options);
   if (second_pass.empty() && options.protocol.empty()) {
     return absl::InvalidArgumentError(
-        "--protocol is not given; legal without it are --metal, --bone, --scatter or several");
+        "--protocol is not given; legal without it are --metal, --bone, --scatter, --cone-beam or "
+        "several");
   }
   if (!second_pass.empty() && !options.curves.empty()) {
     return absl::InvalidArgumentError(
@@ -95,6 +97,7 @@ absl::Status Refine(const Options& options) {
     request.mutable_second_pass()->set_metal(options.metal);
     request.mutable_second_pass()->set_bone(options.bone);
     request.mutable_second_pass()->set_scatter(options.scatter);
+    request.mutable_second_pass()->set_cone_beam(options.cone_beam);
   }
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        ServiceOfJob(options.server, options.job_id));
@@ -123,8 +126,9 @@ void AddRefineCommand(flags::Command program) {
   AddJobArgument(command, options->job_id).Required();
   command
       .Add("--protocol", options->protocol,
-           "a protocol with a refinement; `isocenter protocols` lists them (with --metal, --bone "
-           "or --scatter the one whose filter is used; default: that of the job)")
+           "a protocol with a refinement; `isocenter protocols` lists them (with --metal, "
+           "--bone, --scatter or --cone-beam the one whose filter is used; default: that of the "
+           "job)")
       .Type("NAME");
   command.AddSwitch("--metal", options->metal,
                     "reconstruct again with metal interpolated in the projections");
@@ -134,6 +138,8 @@ void AddRefineCommand(flags::Command program) {
   command.AddSwitch("--scatter", options->scatter,
                     "reconstruct again without scatter, computed from a coarse volume; needs the "
                     "scatter model of the calibration that the job was acquired with");
+  command.AddSwitch("--cone-beam", options->cone_beam,
+                    "take the cone-beam artefact of bone and air off the volume");
   command
       .Add("--deadline", options->deadline_seconds,
            "seconds after which the best volume so far is stored, of which a second pass has none; "

@@ -100,10 +100,14 @@ absl::Status CheckAloneButForDeadline(const v1::Refinement& refinement) {
 }
 
 absl::StatusOr<recon::SecondPassSettings> SecondPassFromProto(const v1::SecondPass& second_pass) {
-  if (!second_pass.metal() && !second_pass.bone() && !second_pass.scatter()) {
-    return Illegal("second_pass", "for nothing", "metal, bone, scatter or several of them");
+  if (!second_pass.metal() && !second_pass.bone() && !second_pass.scatter() &&
+      !second_pass.cone_beam()) {
+    return Illegal("second_pass", "for nothing",
+                   "metal, bone, scatter, cone_beam or several of them");
   }
-  recon::SecondPassSettings settings{.scatter = second_pass.scatter(), .bone = second_pass.bone()};
+  recon::SecondPassSettings settings{.scatter = second_pass.scatter(),
+                                     .bone = second_pass.bone(),
+                                     .cone_beam = second_pass.cone_beam()};
   if (second_pass.metal()) settings.metal.emplace();
   return settings;
 }

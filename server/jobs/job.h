@@ -245,7 +245,7 @@ struct IterationReport {
 
 /// What a second reconstruction corrects for.
 struct SecondPassFacts {
-  bool metal = false, bone = false, scatter = false;
+  bool metal = false, bone = false, scatter = false, cone_beam = false;
 };
 
 /// What a refinement does with the frames of another job.

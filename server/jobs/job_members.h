@@ -168,6 +168,7 @@ void VisitMembers(const Visitor& visit, Is<SecondPassFacts> auto& s) {
   visit("metal", s.metal, {.place = 1});
   visit("bone", s.bone, {.place = 2});
   visit("scatter", s.scatter, {.place = 3});
+  visit("cone_beam", s.cone_beam, {.place = 4});
 }
 
 template <class Visitor>

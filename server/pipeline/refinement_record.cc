@@ -9,12 +9,14 @@ namespace {
 /// What is known of a refinement before it begins.
 jobs::RefinementFacts FactsOf(const recon::RefinementSettings& settings) {
   if (const auto* const second = std::get_if<recon::SecondPassSettings>(&settings)) {
-    return {
-        .algorithm = absl::StrCat("second_pass", second->metal ? "_metal" : "",
-                                  second->bone ? "_bone" : "", second->scatter ? "_scatter" : ""),
-        .projector = std::string(ops::ProjectorName(recon::kSecondPassProjector)),
-        .second_pass = jobs::SecondPassFacts{
-            .metal = second->metal.has_value(), .bone = second->bone, .scatter = second->scatter}};
+    return {.algorithm = absl::StrCat(
+                "second_pass", second->metal ? "_metal" : "", second->bone ? "_bone" : "",
+                second->scatter ? "_scatter" : "", second->cone_beam ? "_cone_beam" : ""),
+            .projector = std::string(ops::ProjectorName(recon::kSecondPassProjector)),
+            .second_pass = jobs::SecondPassFacts{.metal = second->metal.has_value(),
+                                                 .bone = second->bone,
+                                                 .scatter = second->scatter,
+                                                 .cone_beam = second->cone_beam}};
   }
   const auto& iterative = std::get<recon::IterativeSettings>(settings);
   return {.algorithm = std::string(recon::AlgorithmName(iterative.algorithm)),

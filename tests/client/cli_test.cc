@@ -371,6 +371,14 @@ TEST(Cli, RefineAsksForASecondPass) {
   EXPECT_THAT(curve.err, HasSubstr("--curve with --scatter; a second pass has no iterations"));
 }
 
+TEST(Cli, RefineAsksForOneAgainstTheConeBeamArtefact) {
+  FakeServer server;
+  const Outcome accepted =
+      RunCommand({"refine", "job-1", "--cone-beam", "--server", server.address()});
+  EXPECT_EQ(accepted.exit_code, 0) << accepted.err;
+  EXPECT_THAT(accepted.out, HasSubstr("job job-1-second\n"));
+}
+
 TEST(Cli, FetchWritesFilesOrNothing) {
   TemporaryDirectory directory;
   FakeServer server;

@@ -243,6 +243,20 @@ TEST_F(RefineTest, ASecondPassIsAskedForByAProtocolOrARequest) {
             service_.results.volume(by_protocol.job_id()));
 }
 
+// It needs no calibration.
+TEST_F(RefineTest, ASecondPassAgainstTheConeBeamArtefact) {
+  const std::string source = CompletedJob();
+  v1::RefineJobRequest request = SecondPass(source, "", false, false);
+  request.mutable_second_pass()->set_cone_beam(true);
+  v1::Job accepted;
+  const grpc::Status status = Refine(request, &accepted);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  const v1::Job job = Completed(accepted.job_id());
+  EXPECT_TRUE(job.second_pass().cone_beam());
+  EXPECT_FALSE(job.second_pass().metal());
+  EXPECT_NE(service_.results.volume(source), service_.results.volume(job.job_id()));
+}
+
 TEST_F(RefineTest, ASecondPassGoesOnAfterARestart) {
   const std::string source = CompletedJob("dense");
   v1::Job accepted;
@@ -257,9 +271,9 @@ TEST_F(RefineTest, ASecondPassIsRefusedWithWhatIsLegal) {
   EXPECT_THAT(Refusal(SecondPass(source, "quick", true, false)),
               Invalid({"second_pass is set with protocol 'quick'", "REFINEMENT_ALGORITHM_OS_SART",
                        "legal is a protocol without iterations"}));
-  EXPECT_THAT(
-      Refusal(SecondPass(source, "", false, false)),
-      Invalid({"refinement.second_pass is for nothing", "metal, bone, scatter or several"}));
+  EXPECT_THAT(Refusal(SecondPass(source, "", false, false)),
+              Invalid({"refinement.second_pass is for nothing",
+                       "metal, bone, scatter, cone_beam or several"}));
   EXPECT_THAT(Refusal(SecondPass(source, "magic", true, false)),
               Refused(StatusCode::NOT_FOUND, std::vector<const char*>({"protocol is 'magic'"})));
   EXPECT_THAT(Refusal(SecondPass("nobody", "", true, false)),

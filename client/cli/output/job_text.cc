@@ -56,6 +56,7 @@ std::string SecondPassText(const v1::SecondPass& second_pass) {
   if (second_pass.scatter()) against.push_back("scatter");
   if (second_pass.metal()) against.push_back("metal");
   if (second_pass.bone()) against.push_back("bone");
+  if (second_pass.cone_beam()) against.push_back("the cone-beam artefact");
   return absl::StrCat("second pass against ", absl::StrJoin(against, " and "));
 }
 
@@ -140,7 +141,8 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
     if (job.has_second_pass()) {
       json["second_pass"] = {{"metal", job.second_pass().metal()},
                              {"bone", job.second_pass().bone()},
-                             {"scatter", job.second_pass().scatter()}};
+                             {"scatter", job.second_pass().scatter()},
+                             {"cone_beam", job.second_pass().cone_beam()}};
     }
   }
   for (const v1::IterationReport& report : job.iteration()) {

@@ -12,6 +12,7 @@ absl::StatusOr<std::unique_ptr<LineStore>> LineStore::Create(const SecondPassPla
                                                              const ops::Registry& registry,
                                                              ops::Device& device) {
   std::unique_ptr<LineStore> self(new LineStore(plan));
+  if (!NeedsLines(plan.settings)) return self;
   const Detector& detector = plan.acquisition.detector;
   ISO_ASSIGN_OR_RETURN(self->session_, device.NewSession());
   ISO_ASSIGN_OR_RETURN(self->converter_,
@@ -42,16 +43,19 @@ absl::Status LineStore::Check(const ops::RawFrames& frames,
 absl::Status LineStore::Push(const ops::RawFrames& frames,
                              std::span<const ProjectionMatrix> measured,
                              std::span<const float> doses) {
-  if (session_ == nullptr) return absl::FailedPreconditionError("frames after the start");
+  if (closed_) return absl::FailedPreconditionError("frames after the start");
   ISO_RETURN_IF_ERROR(Check(frames, measured, doses));
   const int count = static_cast<int>(frames.shape().slow);
   std::copy(measured.begin(), measured.end(), matrices_.begin() + next_view_);
-  ISO_RETURN_IF_ERROR(converter_->Run(frames, doses, Lines(next_view_, count)));
+  if (converter_ != nullptr) {
+    ISO_RETURN_IF_ERROR(converter_->Run(frames, doses, Lines(next_view_, count)));
+  }
   next_view_ += count;
   return absl::OkStatus();
 }
 
 void LineStore::Close() {
+  closed_ = true;
   converter_.reset();
   session_.reset();
 }

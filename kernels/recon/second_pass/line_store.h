@@ -11,7 +11,8 @@
 
 namespace isocenter::recon {
 
-/// Converts frames on one device. Not thread-safe.
+/// Converts frames on one device. Where the plan needs no line integrals, only what matrices the
+/// frames have is kept. Not thread-safe.
 class LineStore {
  public:
   /// `plan` and `device` must outlive it. Errors: RESOURCE_EXHAUSTED, NOT_FOUND.
@@ -42,6 +43,7 @@ class LineStore {
   Trajectory matrices_;
   std::unique_ptr<ops::HostMemory> lines_;
   int next_view_ = 0;
+  bool closed_ = false;
   // Until Close:
   std::unique_ptr<ops::Session> session_;
   std::unique_ptr<LineConverter> converter_;

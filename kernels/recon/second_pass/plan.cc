@@ -122,6 +122,34 @@ absl::Status CountScatterBytes(const ops::Registry& registry, const ops::Device&
   return absl::OkStatus();
 }
 
+// The model's projections go straight to its reconstruction.
+absl::Status CountConeBeamBytes(const ops::Registry& registry, const ops::Device& device,
+                                SecondPassPlan& plan) {
+  ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,
+                       SecondPassMethods::Find(registry, device.backend()));
+  const ConeBeamPlan& cone_beam = *plan.cone_beam;
+  const Detector& detector = cone_beam.model.acquisition.detector;
+  const Shape3 stack{cone_beam.chunk_views, detector.rows, detector.columns};
+  const ops::Extents extents{.stack = stack, .grid = cone_beam.model.grid};
+  MemoryParts parts = cone_beam.model.device_parts;
+  parts.push_back({"model", device.VolumeBytes(extents.grid)});
+  parts.push_back(
+      {"model's projections", device.ProjectionStackBytes(stack, ops::StackUse::kProjections)});
+  parts.push_back({"model's projector", methods.project.WorkspaceBytes(device, extents) +
+                                            methods.arithmetic.WorkspaceBytes(device, extents)});
+  const int64_t bytes = TotalBytes(parts);
+  if (bytes > device.limits().memory_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a correction of the cone-beam artefact needs ", BytesText(bytes),
+                     " of memory; the limit is ", BytesText(device.limits().memory_bytes)));
+  }
+  if (bytes > plan.peak_bytes) {
+    plan.device_parts = std::move(parts);
+    plan.peak_bytes = bytes;
+  }
+  return absl::OkStatus();
+}
+
 // Of the device: the projections, the frames that come, stripes, or a reconstruction.
 absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& device,
                               SecondPassPlan& plan) {
@@ -141,6 +169,7 @@ absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& 
   }
   if (plan.settings.stripes) ISO_RETURN_IF_ERROR(ChooseStripeRows(registry, device, plan));
   if (plan.scatter) ISO_RETURN_IF_ERROR(CountScatterBytes(registry, device, plan));
+  if (plan.cone_beam) ISO_RETURN_IF_ERROR(CountConeBeamBytes(registry, device, plan));
   for (const ReconstructionPlan* pass : {&*plan.warm_start, &plan.again}) {
     if (pass->peak_bytes <= plan.peak_bytes) continue;
     plan.device_parts = pass->device_parts;
@@ -151,8 +180,10 @@ absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& 
 
 MemoryParts HostPartsOf(const SecondPassPlan& plan) {
   const Detector& detector = plan.acquisition.detector;
-  const int64_t lines = int64_t{detector.rows} * detector.columns * plan.views() *
-                        static_cast<int64_t>(sizeof(float));
+  const int64_t lines = NeedsLines(plan.settings)
+                            ? int64_t{detector.rows} * detector.columns * plan.views() *
+                                  static_cast<int64_t>(sizeof(float))
+                            : 0;
   const int64_t weights = static_cast<int64_t>(plan.again.column_weight.size() * sizeof(float));
   const auto most_metal =
       static_cast<int64_t>(kMostMetalShare * static_cast<double>(plan.grid.voxels()));
@@ -163,12 +194,14 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
                             : 0;
   const int64_t more_frames =
       (MostViewsAtOnce(plan) - LargestChunk(*plan.warm_start)) * FrameBytes(plan.acquisition);
-  const MemoryParts beside{{"line integrals", lines},
-                           {"larger chunks of frames", more_frames},
-                           {"volume that is corrected", VolumeBytes(plan.grid)},
-                           {"metal", metal},
-                           {"scatter", plan.scatter ? ScatterBytes(*plan.scatter) : 0},
-                           {"weights of the second pass", weights}};
+  const MemoryParts beside{
+      {"line integrals", lines},
+      {"larger chunks of frames", more_frames},
+      {"volume that is corrected", VolumeBytes(plan.grid)},
+      {"metal", metal},
+      {"scatter", plan.scatter ? ScatterBytes(*plan.scatter) : 0},
+      {"cone-beam artefact", plan.cone_beam ? ConeBeamHostBytes(*plan.cone_beam) : 0},
+      {"weights of the second pass", weights}};
   MemoryParts parts = plan.warm_start->host_parts;
   parts.insert(parts.end(), beside.begin(), beside.end());
   return parts;
@@ -178,9 +211,10 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
 
 int SweepsOf(const SecondPassSettings& settings) {
   // Metal is projected three times and its prior once, for two reconstructions; bone once, for one;
-  // stripes are reconstructed without, and so is scatter, whose own volumes are coarse.
+  // stripes are reconstructed without, and so is scatter, whose own volumes are coarse. The
+  // cone-beam artefact's is projected and reconstructed, on a coarse grid.
   return (settings.stripes ? 1 : 0) + (settings.scatter ? 1 : 0) + (settings.metal ? 6 : 0) +
-         (settings.bone ? 2 : 0);
+         (settings.bone ? 2 : 0) + (settings.cone_beam ? 1 : 0);
 }
 
 absl::StatusOr<SecondPassMethods> SecondPassMethods::Find(const ops::Registry& registry,
@@ -223,6 +257,9 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
   ISO_ASSIGN_OR_RETURN(plan.again, PlanAgain(*plan.warm_start, registry, devices));
   if (settings.scatter) {
     ISO_ASSIGN_OR_RETURN(plan.scatter, MakeScatterPlan(*plan.warm_start, registry, devices));
+  }
+  if (settings.cone_beam) {
+    ISO_ASSIGN_OR_RETURN(plan.cone_beam, MakeConeBeamPlan(*plan.warm_start, registry, devices));
   }
   plan.chunk_views = std::min(devices[0]->traits().chunk_views, plan.views());
   ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/recon/refinement_basis.h"
+#include "kernels/recon/second_pass/cone_beam_plan.h"
 #include "kernels/recon/second_pass/scatter_plan.h"
 #include "kernels/recon/second_pass/settings.h"
 
@@ -16,10 +17,11 @@ namespace isocenter::recon {
 /// voxel_updates are of all that comes after that.
 struct SecondPassPlan : RefinementBasis {
   SecondPassSettings settings;
-  ReconstructionPlan again;            // of the corrected line integrals, to the same HU
-  std::optional<ScatterPlan> scatter;  // with settings.scatter
-  int slab_slices = 0;                 // at most so many are projected at once
-  int stripe_rows = 0;                 // rows of all views that stripes are taken off at once
+  ReconstructionPlan again;               // of the corrected line integrals, to the same HU
+  std::optional<ScatterPlan> scatter;     // with settings.scatter
+  std::optional<ConeBeamPlan> cone_beam;  // with settings.cone_beam
+  int slab_slices = 0;                    // at most so many are projected at once
+  int stripe_rows = 0;                    // rows of all views that stripes are taken off at once
 
   /// What frames are to the line integrals that are corrected first.
   const Acquisition& stored() const { return scatter ? scatter->raw : acquisition; }
@@ -27,7 +29,8 @@ struct SecondPassPlan : RefinementBasis {
 
 /// A pure function of its arguments, as MakePlan, whose devices and `arrival` (of the first pass)
 /// these are. Lines are projected on the first device alone. Errors: INVALID_ARGUMENT (the field,
-/// its value, what is legal; bone or scatter without a calibration that has what they need),
+/// its value, what is legal; bone or scatter without a calibration that has what they need; slices
+/// that are too oblique for cone_beam),
 /// FAILED_PRECONDITION (no beam attenuates as the calibration says; with scatter), NOT_FOUND (a
 /// method that the backend lacks), RESOURCE_EXHAUSTED (what is needed and the limit).
 absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition,

@@ -15,8 +15,7 @@ namespace {
 constexpr int kVoxels = 96;  // across the field of view
 constexpr int kMostSlices = 256;
 constexpr double kMargin = 1.05;  // of the grid around the field of view
-constexpr int kMostBin = 16;
-constexpr int kCells = 32;  // across the detector
+constexpr int kCells = 32;        // across the detector
 constexpr int kSampledViews = 36;
 
 absl::Status CheckCalibration(const Acquisition& acquisition) {
@@ -50,43 +49,7 @@ absl::StatusOr<VolumeGrid> CoarseGrid(const Acquisition& acquisition) {
   return grid;
 }
 
-void ChooseBins(const Acquisition& acquisition, double voxel_mm, ScatterPlan& plan) {
-  const Detector& detector = acquisition.detector;
-  // w is 1 at the isocentre: a column is there as wide as a unit of u.
-  const auto& m = acquisition.trajectory.front().m;
-  const double columns_per_mm =
-      Norm(Vec3{m[0], m[1], m[2]} - (m[3] / m[11]) * Vec3{m[8], m[9], m[10]});
-  const int widest = std::min({kMostBin, detector.columns, detector.rows});
-  plan.bin = std::clamp(static_cast<int>(voxel_mm * columns_per_mm), 1, widest);
-  // In the middle, so that a detector that is not displaced stays so.
-  plan.first_column = detector.columns % plan.bin / 2;
-  plan.first_row = detector.rows % plan.bin / 2;
-}
-
-Acquisition BinnedAcquisition(const Acquisition& acquisition, const ScatterPlan& plan) {
-  Acquisition binned = acquisition;
-  binned.pixel_type = PixelType::kFloat32LineIntegrals;
-  binned.calibration = nullptr;
-  binned.detector = {.columns = acquisition.detector.columns / plan.bin,
-                     .rows = acquisition.detector.rows / plan.bin,
-                     .pitch_u_mm = acquisition.detector.pitch_u_mm * plan.bin,
-                     .pitch_v_mm = acquisition.detector.pitch_v_mm * plan.bin};
-  for (ProjectionMatrix& matrix : binned.trajectory) matrix = Binned(matrix, plan);
-  return binned;
-}
-
 }  // namespace
-
-ProjectionMatrix Binned(const ProjectionMatrix& matrix, const ScatterPlan& plan) {
-  const double shift_u = plan.first_column + (plan.bin - 1) / 2.0;
-  const double shift_v = plan.first_row + (plan.bin - 1) / 2.0;
-  ProjectionMatrix binned = matrix;
-  for (int i = 0; i < 4; ++i) {
-    binned.m[i] = (matrix.m[i] - shift_u * matrix.m[8 + i]) / plan.bin;
-    binned.m[4 + i] = (matrix.m[4 + i] - shift_v * matrix.m[8 + i]) / plan.bin;
-  }
-  return binned;
-}
 
 absl::StatusOr<ScatterPlan> MakeScatterPlan(const ReconstructionPlan& first,
                                             const ops::Registry& registry,
@@ -113,12 +76,12 @@ absl::StatusOr<ScatterPlan> MakeScatterPlan(const ReconstructionPlan& first,
   plan.raw.calibration = std::move(raw);
 
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, CoarseGrid(acquisition));
-  ChooseBins(acquisition, grid.spacing.x, plan);
+  static_cast<PixelBins&>(plan) = BinsFor(acquisition, grid.spacing.x);
   FdkSettings settings = first.settings;
   settings.window = ops::FilterWindow::kHann;
   settings.cutoff = 1;
-  ISO_ASSIGN_OR_RETURN(plan.coarse, MakePlan(BinnedAcquisition(acquisition, plan), grid, settings,
-                                             registry, devices, Arrival::kComplete));
+  ISO_ASSIGN_OR_RETURN(plan.coarse, MakePlan(Binned(acquisition, plan), grid, settings, registry,
+                                             devices, Arrival::kComplete));
   plan.coarse.hounsfield = first.hounsfield;
 
   const Detector& detector = acquisition.detector;

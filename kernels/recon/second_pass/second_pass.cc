@@ -13,6 +13,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/check.h"
 #include "kernels/recon/reconstructor.h"
+#include "kernels/recon/second_pass/cone_beam_pass.h"
 #include "kernels/recon/second_pass/line_correction.h"
 #include "kernels/recon/second_pass/line_store.h"
 #include "kernels/recon/second_pass/metal_evidence.h"
@@ -72,6 +73,9 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> CorrectBone();
   absl::StatusOr<bool> Reconstruct();
   absl::StatusOr<bool> PutMetalBack();
+  absl::StatusOr<bool> ModelConeBeam();
+  absl::StatusOr<bool> FindConeBeamArtefact();
+  absl::StatusOr<bool> TakeOffConeBeamArtefact();
 
   /// Does what needs no device on a thread of its own, so that who waits for the device need not
   /// wait for a second of it; true when it is done.
@@ -104,6 +108,7 @@ class SecondPass final : public Refinement {
   std::unique_ptr<StripeCorrection> stripes_;
   std::unique_ptr<ScatterPass> scatter_;  // null: not asked for
   std::unique_ptr<ScatterRemoval> removal_;
+  std::unique_ptr<ConeBeamPass> cone_beam_;  // null: not asked for, or not yet
   std::unique_ptr<LineCorrection> correction_;
   std::unique_ptr<Reconstructor> reconstructor_;
   bool started_ = false;
@@ -169,6 +174,11 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   }
   if (plan_.settings.metal) stages_.push_back(&SecondPass::Segment);
   if (plan_.settings.bone) stages_.push_back(&SecondPass::FindBone);
+  // Metal that has been interpolated has left no artefact in the volume, until it is put back.
+  if (plan_.cone_beam) {
+    stages_.insert(stages_.end(), {&SecondPass::ModelConeBeam, &SecondPass::FindConeBeamArtefact,
+                                   &SecondPass::TakeOffConeBeamArtefact});
+  }
   if (plan_.settings.metal) stages_.push_back(&SecondPass::PutMetalBack);
   return absl::OkStatus();
 }
@@ -359,6 +369,33 @@ absl::StatusOr<bool> SecondPass::PutMetalBack() {
   });
 }
 
+absl::StatusOr<bool> SecondPass::ModelConeBeam() {
+  if (cone_beam_ == nullptr) {
+    ISO_RETURN_IF_ERROR(CollectTrace());
+    stripes_.reset();
+    removal_.reset();
+    correction_.reset();
+    // Half of the threads, so that others find some.
+    cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_,
+                                                std::max(1, devices_[0]->limits().threads / 2));
+  }
+  return OnHost(
+      [this] { return cone_beam_->MakeModel(volume(), store_->Matrices(0, plan_.views())); });
+}
+
+absl::StatusOr<bool> SecondPass::FindConeBeamArtefact() {
+  ISO_ASSIGN_OR_RETURN(const bool found, cone_beam_->Step());
+  view_ = cone_beam_->views_done();
+  return found;
+}
+
+absl::StatusOr<bool> SecondPass::TakeOffConeBeamArtefact() {
+  return OnHost([this] {
+    cone_beam_->TakeOff(volume());
+    return absl::OkStatus();
+  });
+}
+
 absl::Status SecondPass::Read(HostView3<float> hounsfield) {
   if (!readable()) {
     return absl::FailedPreconditionError("the second pass has not ended");
@@ -371,8 +408,11 @@ absl::Status SecondPass::Read(HostView3<float> hounsfield) {
 }
 
 std::vector<std::string> SecondPass::findings() const {
-  if (scatter_ == nullptr || !readable()) return {};
-  return {ToText(scatter_->findings())};
+  std::vector<std::string> all;
+  if (!readable()) return all;
+  if (scatter_ != nullptr) all.push_back(ToText(scatter_->findings()));
+  if (cone_beam_ != nullptr) all.push_back(cone_beam_->findings());
+  return all;
 }
 
 absl::Status SecondPass::CollectTrace() {
@@ -383,6 +423,10 @@ absl::Status SecondPass::CollectTrace() {
   if (removal_ != nullptr) {
     ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, removal_->timeline().Take());
     for (const ops::Span& span : spans) trace_.push_back({0, span});
+  }
+  if (cone_beam_ != nullptr) {
+    ISO_ASSIGN_OR_RETURN(const std::vector<DeviceSpan> spans, cone_beam_->TakeTrace());
+    trace_.insert(trace_.end(), spans.begin(), spans.end());
   }
   if (correction_ != nullptr) {
     ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, correction_->timeline().Take());

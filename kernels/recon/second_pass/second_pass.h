@@ -20,8 +20,10 @@ namespace isocenter::recon {
 /// them, with which the others begin; then scatter that is computed from a coarse volume
 /// (ScatterPass), of which the frames had lost none before. Metal: its trace in the line integrals
 /// is interpolated, first linearly, then by the prior of the volume that this gives
-/// (ops::InterpolateTrace, MakePrior); where the first volume has metal it is put back. Then bone
-/// of that volume (ops::CorrectBone). A volume without metal or bone stays as it is, bit for bit.
+/// (ops::InterpolateTrace, MakePrior). Then bone of that volume (ops::CorrectBone). Then the
+/// cone-beam artefact of that volume's bone and air is taken off it (ConeBeamPass), which needs no
+/// frames. Last, where the first volume has metal it is put back. A volume without metal or bone
+/// stays as it is, bit for bit, but for the cone-beam artefact.
 absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& plan,
                                                           const ops::Registry& registry,
                                                           std::span<ops::Device* const> devices);

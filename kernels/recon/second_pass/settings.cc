@@ -16,9 +16,10 @@ absl::Status CheckRange(absl::string_view field, double value, double low, doubl
 }  // namespace
 
 absl::Status ValidateSecondPassSettings(const SecondPassSettings& settings) {
-  if (!settings.metal && !settings.bone && !settings.stripes && !settings.scatter) {
+  if (!NeedsLines(settings) && !settings.cone_beam) {
     return absl::InvalidArgumentError(
-        "a second pass has nothing to correct for; legal are stripes, scatter, metal and bone");
+        "a second pass has nothing to correct for; legal are stripes, scatter, metal, bone and "
+        "cone_beam");
   }
   if (!settings.metal) return absl::OkStatus();
   const MetalSettings& metal = *settings.metal;

@@ -26,10 +26,16 @@ inline constexpr ops::ProjectorModel kSecondPassProjector = ops::ProjectorModel:
 
 struct SecondPassSettings {
   std::optional<MetalSettings> metal;
-  bool stripes = false;  // what pixels have too much in all views (ops::RemoveStripes)
-  bool scatter = false;  // with the scatter model of the acquisition's calibration
-  bool bone = false;     // with the bone table of the acquisition's calibration
+  bool stripes = false;    // what pixels have too much in all views (ops::RemoveStripes)
+  bool scatter = false;    // with the scatter model of the acquisition's calibration
+  bool bone = false;       // with the bone table of the acquisition's calibration
+  bool cone_beam = false;  // what orbits in a plane leave of bone and air in the volume
 };
+
+/// Whether frames are needed beside the first volume.
+inline bool NeedsLines(const SecondPassSettings& settings) {
+  return settings.metal || settings.stripes || settings.scatter || settings.bone;
+}
 
 /// Errors: INVALID_ARGUMENT naming the field, its value and what is legal; also when there is
 /// nothing to correct for.

@@ -29,6 +29,9 @@ void PutDerivation(const jobs::Job& job, Attributes& put) {
     steps.push_back("metal interpolated in the projections (NMAR) and put back");
   }
   if (job.refinement.second_pass->bone) steps.push_back("beam hardening by bone corrected");
+  if (job.refinement.second_pass->cone_beam) {
+    steps.push_back("cone-beam artefact of bone and air subtracted");
+  }
   put(DCM_DerivationDescription,
       absl::StrCat("second reconstruction: ", absl::StrJoin(steps, "; ")));
   // No code of the standard says it; the context group may be extended.

@@ -73,7 +73,8 @@ std::string AlgorithmDescription(const jobs::Job& job) {
   if (const auto& second = job.refinement.second_pass) {
     return absl::StrCat("Feldkamp-Davis-Kress again", second->scatter ? ", scatter by a model" : "",
                         second->metal ? ", metal by NMAR" : "",
-                        second->bone ? ", bone hardening" : "");
+                        second->bone ? ", bone hardening" : "",
+                        second->cone_beam ? ", cone-beam artefact" : "");
   }
   if (jobs::IsRefinement(job)) {
     return absl::StrCat(job.refinement.algorithm, ", projector ", job.refinement.projector, ", ",

@@ -175,6 +175,7 @@ v1::Job ToProto(const jobs::Job& job) {
     proto.mutable_second_pass()->set_metal(second_pass->metal);
     proto.mutable_second_pass()->set_bone(second_pass->bone);
     proto.mutable_second_pass()->set_scatter(second_pass->scatter);
+    proto.mutable_second_pass()->set_cone_beam(second_pass->cone_beam);
   }
   for (const jobs::IterationReport& report : job.refinement.iterations) {
     *proto.add_iteration() = ReportToProto(report);

@@ -250,8 +250,8 @@ TEST(Refinement, ASecondPassInsteadOfIterations) {
 
 TEST(Refinement, MistakesOfASecondPassAreNamed) {
   EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass {} } }"),
-              HasSubstr("refinement.second_pass is for nothing; legal is metal, bone, scatter or "
-                        "several of them"));
+              HasSubstr("refinement.second_pass is for nothing; legal is metal, bone, scatter, "
+                        "cone_beam or several of them"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { metal: true } "
                         "algorithm: REFINEMENT_ALGORITHM_OS_SART iterations: 5 } }"),
               HasSubstr("refinement.second_pass is set beside 'algorithm: "

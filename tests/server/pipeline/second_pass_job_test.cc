@@ -97,6 +97,21 @@ TEST_F(SecondPassJobTest, MetalIsTakenOutAsOnFiles) {
   ExpectNothingHeld();
 }
 
+TEST_F(SecondPassJobTest, TheConeBeamArtefactIsTakenOffAsOnFiles) {
+  const std::string id = Acquire();
+  const RefinementRequest recipe = SecondPassRecipe({.cone_beam = true});
+  const jobs::Job job = AwaitEnd(Accepted(id, recipe));
+  ASSERT_EQ(job.state, JobState::kCompleted) << job.error;
+  EXPECT_EQ(VolumeOf(job.id), RefinedBatch(recipe));
+  AcquisitionRequest once = SmallRequest();
+  once.settings = recipe.fdk;
+  EXPECT_NE(VolumeOf(job.id), Batch(once)) << "no artefact was found";
+  EXPECT_EQ(job.refinement.algorithm, "second_pass_cone_beam");
+  EXPECT_TRUE(job.refinement.second_pass->cone_beam);
+  EXPECT_FALSE(job.refinement.second_pass->metal);
+  ExpectNothingHeld();
+}
+
 TEST_F(SecondPassJobTest, FollowsTheVolumeAndSurvivesRestarts) {
   AcquisitionRequest request = SmallRequest();
   request.refinement = SecondPassRecipe(kMetal);

@@ -130,6 +130,7 @@ export interface SecondPass {
   metal: boolean;
   bone: boolean;
   scatter: boolean;
+  cone_beam: boolean;
 }
 
 export type Relation = 'fdk' | 'refined' | 'mask' | 'fill' | 'subtraction';

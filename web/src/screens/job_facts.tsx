@@ -76,7 +76,7 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
   const last = refinement.iterations.at(-1);
   const second = refinement.second_pass;
   if (second) {
-    return <Fact name="Second pass">against {[second.scatter && 'scatter', second.metal && 'metal', second.bone && 'bone'].filter(Boolean).join(' and ')}</Fact>;
+    return <Fact name="Second pass">against {[second.scatter && 'scatter', second.metal && 'metal', second.bone && 'bone', second.cone_beam && 'the cone-beam artefact'].filter(Boolean).join(' and ')}</Fact>;
   }
   return (
     <>

@@ -1,0 +1,140 @@
+#include "kernels/recon/second_pass/cone_beam_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/recon/second_pass/settings.h"
+
+namespace isocenter::recon {
+namespace {
+
+constexpr size_t kViewsAsked = 36;  // who sees a slice
+constexpr int kBorder = 1;          // voxels of what is known, sideways
+
+// The same classes as a prior of metal's (MakePrior).
+float AttenuationOfModel(const ops::HounsfieldScale& scale, float hu) {
+  constexpr MetalSettings kClasses;
+  if (hu < kClasses.air_hu) return 0;
+  if (hu >= kClasses.tissue_hu && hu < kClasses.bone_hu) {
+    return static_cast<float>(ops::AttenuationOf(scale, 0));
+  }
+  return static_cast<float>(ops::AttenuationOf(scale, hu));
+}
+
+// One merged slice of the volume: means of attenuations.
+void MergeSlice(const ConeBeamPlan& plan, const ops::HounsfieldScale& scale,
+                HostView3<const float> volume, int slice, float* out) {
+  const Shape3 shape = volume.shape();
+  const int nx = plan.model.grid.nx, ny = plan.model.grid.ny, merge = plan.merge;
+  std::fill(out, out + size_t(nx) * ny, 0.F);
+  const int first = slice * plan.merge_slices;
+  const int last = std::min<int>(first + plan.merge_slices, int(shape.slow));
+  for (int z = first; z < last; ++z) {
+    for (int y = 0; y < shape.middle; ++y) {
+      const float* const row = &volume(z, y, 0);
+      float* const sums = out + size_t(y / merge) * nx;
+      for (int x = 0; x < shape.fast; ++x) sums[x / merge] += AttenuationOfModel(scale, row[x]);
+    }
+  }
+  for (int y = 0; y < ny; ++y) {
+    const int rows = std::min<int>(merge, int(shape.middle) - y * merge);
+    for (int x = 0; x < nx; ++x) {
+      const int columns = std::min<int>(merge, int(shape.fast) - x * merge);
+      out[size_t(y) * nx + x] /= static_cast<float>(rows * columns * (last - first));
+    }
+  }
+}
+
+}  // namespace
+
+SeenSlices FindSeenSlices(const ConeBeamPlan& plan, const VolumeGrid& volume,
+                          std::span<const ProjectionMatrix> matrices, const Detector& detector,
+                          ThreadPool& threads) {
+  const VolumeGrid& grid = plan.model.grid;
+  const size_t columns = size_t(grid.nx) * grid.ny;
+  const int of_volume = (volume.nz + plan.merge_slices - 1) / plan.merge_slices;
+  SeenSlices seen{std::vector<int>(columns, plan.more_below),
+                  std::vector<int>(columns, plan.more_below + of_volume - 1)};
+  const size_t step = std::max<size_t>(1, matrices.size() / kViewsAsked);
+  const Vec3 base = grid.VoxelToWorld(0, 0, 0);
+  const Vec3 dx = grid.VoxelToWorld(1, 0, 0) - base, dy = grid.VoxelToWorld(0, 1, 0) - base,
+             dz = grid.VoxelToWorld(0, 0, 1) - base;
+  threads.ParallelFor(grid.ny, [&](int64_t y, int) {
+    for (int x = 0; x < grid.nx; ++x) {
+      const Vec3 at = base + double(x) * dx + double(y) * dy;
+      const size_t column = size_t(y) * grid.nx + x;
+      const Vec3 middle = at + 0.5 * (grid.nz - 1) * dz;
+      double first = 0, last = grid.nz - 1.0;
+      if (std::hypot(middle.x, middle.y) > plan.radius_mm) last = -1;
+      for (size_t view = 0; view < matrices.size(); view += step) {
+        const auto& m = matrices[view].m;
+        // The numerator of v, and that of rows - 1 - v, must not be negative: both are linear along
+        // the column.
+        for (const double row : {0.0, detector.rows - 1.0}) {
+          const double sign = row == 0 ? 1 : -1;
+          const Vec3 normal = sign * (Vec3{m[4], m[5], m[6]} - row * Vec3{m[8], m[9], m[10]});
+          const double value = Dot(normal, at) + sign * (m[7] - row * m[11]);
+          const double slope = Dot(normal, dz);
+          if (slope > 0) first = std::max(first, -value / slope);
+          if (slope < 0) last = std::min(last, -value / slope);
+          if (slope == 0 && value < 0) last = -1;
+        }
+      }
+      // A column may be seen only far from the grid.
+      first = std::min<double>(first, grid.nz);
+      last = std::max(last, -1.0);
+      seen.first[column] = std::max(seen.first[column], static_cast<int>(std::ceil(first)));
+      seen.last[column] = std::min(seen.last[column], static_cast<int>(std::floor(last)));
+    }
+  });
+  return seen;
+}
+
+void MakeConeBeamModel(const ConeBeamPlan& plan, const VolumeGrid& grid,
+                       const ops::HounsfieldScale& scale, HostView3<const float> volume,
+                       const SeenSlices& seen, ThreadPool& threads, HostView3<float> model) {
+  const VolumeGrid& coarse = plan.model.grid;
+  const int of_volume = (grid.nz + plan.merge_slices - 1) / plan.merge_slices;
+  threads.ParallelFor(of_volume, [&](int64_t slice, int) {
+    MergeSlice(plan, scale, volume, static_cast<int>(slice), &model(plan.more_below + slice, 0, 0));
+  });
+  threads.ParallelFor(coarse.ny, [&](int64_t y, int) {
+    for (int z = 0; z < coarse.nz; ++z) {
+      for (int x = 0; x < coarse.nx; ++x) {
+        const size_t column = size_t(y) * coarse.nx + x;
+        const int first = seen.first[column], last = seen.last[column];
+        if (first > last) {
+          model(z, y, x) = 0;
+        } else if (z < first || z > last) {
+          model(z, y, x) = model(z < first ? first : last, y, x);
+        }
+      }
+    }
+  });
+}
+
+double CutShare(const ConeBeamPlan& plan, const SeenSlices& seen, HostView3<const float> model) {
+  const VolumeGrid& grid = plan.model.grid;
+  const double half_water = 0.5 * plan.model.hounsfield.mu_water_per_mm;
+  const auto known = [&](int x, int y) {
+    if (x < 0 || y < 0 || x >= grid.nx || y >= grid.ny) return false;
+    const size_t column = size_t(y) * grid.nx + x;
+    return seen.first[column] <= seen.last[column];
+  };
+  int64_t border = 0, object = 0;
+  for (int y = 0; y < grid.ny; ++y) {
+    for (int x = 0; x < grid.nx; ++x) {
+      const bool inside = known(x - kBorder, y) && known(x + kBorder, y) && known(x, y - kBorder) &&
+                          known(x, y + kBorder);
+      if (inside || !known(x, y)) continue;
+      const size_t column = size_t(y) * grid.nx + x;
+      for (int z = seen.first[column]; z <= seen.last[column]; ++z) {
+        ++border;
+        if (model(z, y, x) >= half_water) ++object;
+      }
+    }
+  }
+  return border == 0 ? 0 : static_cast<double>(object) / static_cast<double>(border);
+}
+
+}  // namespace isocenter::recon

@@ -1,0 +1,118 @@
+#include "kernels/recon/second_pass/cone_beam_pass.h"
+
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/recon/stage_scope.h"
+
+namespace isocenter::recon {
+namespace {
+
+// Of heads whose nose and ears leave the field of view 6 to 17 %; from a third on slices get worse.
+constexpr double kMostCut = 0.25;
+
+}  // namespace
+
+ConeBeamPass::ConeBeamPass(const SecondPassPlan& plan, const ops::Registry& registry,
+                           std::span<ops::Device* const> devices, int threads)
+    : all_(plan),
+      plan_(*plan.cone_beam),
+      registry_(registry),
+      devices_(devices.begin(), devices.end()),
+      threads_(threads) {}
+
+absl::Status ConeBeamPass::MakeModel(HostView3<const float> volume,
+                                     std::span<const ProjectionMatrix> matrices) {
+  seen_ = FindSeenSlices(plan_, all_.grid, matrices, all_.acquisition.detector, threads_);
+  for (const ProjectionMatrix& matrix : matrices) matrices_.push_back(Binned(matrix, plan_));
+  model_.assign(plan_.model.grid.voxels(), 0);
+  MakeConeBeamModel(plan_, all_.grid, all_.warm_start->hounsfield, volume, seen_, threads_,
+                    {model_.data(), plan_.model.grid.shape()});
+  return CheckWhole();
+}
+
+absl::Status ConeBeamPass::CheckWhole() const {
+  const double cut = CutShare(plan_, seen_, {model_.data(), plan_.model.grid.shape()});
+  if (cut <= kMostCut) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "cone_beam: the object goes on beyond %.1f %% of the sides of what the volume has of the "
+      "field "
+      "of view (radius %.0f mm), and what it leaves there is not known; legal is at most %.0f %%",
+      100 * cut, plan_.radius_mm, 100 * kMostCut));
+}
+
+absl::Status ConeBeamPass::Begin() {
+  ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(plan_.model, registry_, devices_));
+  ISO_ASSIGN_OR_RETURN(session_, devices_[0]->NewSession());
+  ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,
+                       SecondPassMethods::Find(registry_, session_->backend()));
+  const VolumeGrid& grid = plan_.model.grid;
+  const Detector& detector = plan_.model.acquisition.detector;
+  ISO_ASSIGN_OR_RETURN(volume_, session_->NewVolume(grid));
+  ISO_ASSIGN_OR_RETURN(projections_, session_->NewProjectionStack(
+                                         {plan_.chunk_views, detector.rows, detector.columns},
+                                         ops::StackUse::kProjections));
+  ISO_ASSIGN_OR_RETURN(project_, methods.project(*session_));
+  ISO_ASSIGN_OR_RETURN(arithmetic_, methods.arithmetic(*session_));
+  reconstructed_.resize(grid.voxels());
+  return volume_->Upload(0, HostView3<const float>(model_.data(), grid.shape()));
+}
+
+absl::Status ConeBeamPass::ProjectChunk(const Chunk& chunk) {
+  const Detector& detector = plan_.model.acquisition.detector;
+  const Shape3 shape{chunk.views, detector.rows, detector.columns};
+  const std::span matrices = std::span(matrices_).subspan(chunk.first_view, chunk.views);
+  lines_.resize(shape.count());
+  const HostView3<float> lines(lines_.data(), shape);
+  {
+    const StageScope scope(session_->timeline(), ops::Stage::kForwardProject);
+    ISO_RETURN_IF_ERROR(projections_->Reshape(shape));
+    ISO_RETURN_IF_ERROR(arithmetic_->Fill(0, *projections_));
+    ISO_RETURN_IF_ERROR(project_->Run(matrices, *volume_, *projections_));
+  }
+  ISO_RETURN_IF_ERROR(projections_->Download(0, lines));
+  return reconstructor_->Push({.line_integrals = HostView3<const float>(lines)}, matrices);
+}
+
+absl::StatusOr<bool> ConeBeamPass::Step() {
+  if (reconstructor_ == nullptr) ISO_RETURN_IF_ERROR(Begin());
+  const auto next = static_cast<size_t>(reconstructor_->next_chunk());
+  if (next < plan_.model.chunks.size()) {
+    const Chunk& chunk = plan_.model.chunks[next];
+    ISO_RETURN_IF_ERROR(ProjectChunk(chunk));
+    next_view_ = chunk.first_view + chunk.views;
+    return false;
+  }
+  const HostView3<float> reconstructed(reconstructed_.data(), plan_.model.grid.shape());
+  ISO_ASSIGN_OR_RETURN(const bool all_started, reconstructor_->FinishStep(reconstructed, nullptr));
+  if (!all_started) return false;
+  ISO_RETURN_IF_ERROR(reconstructor_->AwaitFinish());
+  return true;
+}
+
+void ConeBeamPass::TakeOff(HostView3<float> volume) {
+  const Shape3 shape = plan_.model.grid.shape();
+  std::vector<float> scratch(model_.size());
+  const HostView3<float> artefact(reconstructed_.data(), shape);
+  findings_ = FindArtefact(plan_, seen_, {model_.data(), shape}, threads_, artefact,
+                           {scratch.data(), shape});
+  TakeOffArtefact(plan_, all_.warm_start->hounsfield, artefact, threads_, volume);
+}
+
+std::string ConeBeamPass::findings() const {
+  return absl::StrFormat("cone-beam artefact: %.1f HU (RMS), up to %.0f HU; known to %.1f HU (RMS)",
+                         findings_.rms_hu, findings_.most_hu, findings_.unsure_hu);
+}
+
+absl::StatusOr<std::vector<DeviceSpan>> ConeBeamPass::TakeTrace() {
+  std::vector<DeviceSpan> trace;
+  if (session_ == nullptr) return trace;
+  ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, session_->timeline().Take());
+  for (const ops::Span& span : spans) trace.push_back({0, span});
+  ISO_ASSIGN_OR_RETURN(const std::vector<DeviceSpan> made, reconstructor_->TakeTrace());
+  trace.insert(trace.end(), made.begin(), made.end());
+  return trace;
+}
+
+}  // namespace isocenter::recon

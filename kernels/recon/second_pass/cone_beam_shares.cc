@@ -1,0 +1,101 @@
+#include "kernels/recon/second_pass/cone_beam_shares.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace isocenter::recon {
+namespace {
+
+// A height of which less is seen, of what is seen of the best, is none to measure with.
+constexpr double kLeastSeen = 0.1;
+
+/// Of what is found at a height, of an object that is known up to `known_to`; `slope`: the field of
+/// view's radius, of the source's distance.
+double KnownShare(double height, double known_to, double slope) {
+  const double more = (1 + slope) / (1 - slope);
+  const double all_need = height > 0 ? height * more : height / more;
+  if (all_need <= known_to) return 1;
+  const double axis_needs = height > 0 ? height * (1 + slope) : height * (1 - slope);
+  return std::max(0.0, (known_to - axis_needs) / (all_need - axis_needs));
+}
+
+}  // namespace
+
+ConeBeamShares::ConeBeamShares(const ConeBeamPlan& plan, Vec3 axis)
+    : plan_(&plan), slice_mm_(plan.model.grid.spacing.z) {
+  const VolumeGrid& grid = plan.model.grid;
+  const Vec3 base = grid.VoxelToWorld(0, 0, 0);
+  const Vec3 dz = grid.VoxelToWorld(0, 0, 1) - base;
+  const Vec3 up = (Dot(axis, dz) < 0 ? -1 / slice_mm_ : 1 / slice_mm_) * axis;
+  per_index_ = {Dot(up, grid.VoxelToWorld(1, 0, 0) - base),
+                Dot(up, grid.VoxelToWorld(0, 1, 0) - base), Dot(up, dz)};
+  const double corner = Dot(up, base);
+  const Vec3 span{per_index_.x * (grid.nx - 1), per_index_.y * (grid.ny - 1),
+                  per_index_.z * (grid.nz - 1)};
+  const double lowest =
+      std::floor(corner + std::min(0.0, span.x) + std::min(0.0, span.y) + std::min(0.0, span.z));
+  const double highest =
+      std::ceil(corner + std::max(0.0, span.x) + std::max(0.0, span.y) + std::max(0.0, span.z));
+  first_ = corner - lowest;
+  orbit_ = -lowest;
+  // One more, so that there is a next one everywhere.
+  heights_.resize(static_cast<size_t>(highest - lowest) + 2);
+}
+
+double ConeBeamShares::PlaceOf(int x, int y, int z) const {
+  const double place = first_ + per_index_.x * x + per_index_.y * y + per_index_.z * z;
+  return std::clamp(place, 0.0, static_cast<double>(heights_.size() - 2));
+}
+
+void ConeBeamShares::Count(int x, int y, int z, float weight, float found) {
+  const double place = PlaceOf(x, y, z);
+  const auto lower = static_cast<size_t>(place);
+  const double upper_share = place - static_cast<double>(lower);
+  const double square = double{weight} * found * found;
+  heights_[lower].weight += (1 - upper_share) * weight;
+  heights_[lower].squares += (1 - upper_share) * square;
+  heights_[lower + 1].weight += upper_share * weight;
+  heights_[lower + 1].squares += upper_share * square;
+}
+
+void ConeBeamShares::Add(const ConeBeamShares& other) {
+  for (size_t i = 0; i < heights_.size(); ++i) {
+    heights_[i].weight += other.heights_[i].weight;
+    heights_[i].squares += other.heights_[i].squares;
+  }
+}
+
+double ConeBeamShares::Choose() {
+  double most = 0;
+  for (const Height& height : heights_) most = std::max(most, height.weight);
+  const Height* nearest = nullptr;
+  double distance = 0;
+  for (size_t i = 0; i < heights_.size(); ++i) {
+    const double away = std::abs(static_cast<double>(i) - orbit_);
+    if (heights_[i].weight <= kLeastSeen * most || (nearest != nullptr && away >= distance))
+      continue;
+    nearest = &heights_[i];
+    distance = away;
+  }
+  if (nearest == nullptr) return 0;
+  const double error = nearest->squares / nearest->weight;
+  const double slope = plan_->radius_mm / plan_->source_mm;
+  for (size_t i = 0; i < heights_.size(); ++i) {
+    Height& height = heights_[i];
+    if (height.squares <= 0) continue;
+    const double artefact = std::max(0.0, 1 - error * height.weight / height.squares);
+    const double above_mm = (static_cast<double>(i) - orbit_) * slice_mm_;
+    height.share = static_cast<float>(artefact * KnownShare(above_mm, plan_->known_to_mm, slope) *
+                                      KnownShare(-above_mm, -plan_->known_from_mm, slope));
+  }
+  return std::sqrt(error);
+}
+
+float ConeBeamShares::At(int x, int y, int z) const {
+  const double place = PlaceOf(x, y, z);
+  const auto lower = static_cast<size_t>(place);
+  const auto upper_share = static_cast<float>(place - static_cast<double>(lower));
+  return heights_[lower].share + upper_share * (heights_[lower + 1].share - heights_[lower].share);
+}
+
+}  // namespace isocenter::recon

@@ -1,0 +1,51 @@
+// How much of what a model finds is cone-beam artefact, and how much the model's own error.
+#pragma once
+
+#include <vector>
+
+#include "kernels/geometry/vec3.h"
+#include "kernels/recon/second_pass/cone_beam_plan.h"
+
+namespace isocenter::recon {
+
+/// In the plane of the orbit a circle measures all that is needed: there is no artefact, and what
+/// is found there is the error of finding it (voxels, edges, noise of bone). Away from the plane
+/// that error is as large, and the artefact comes on top: of a mean square E² of what is found at a
+/// height, N² in the plane, E² - N² is artefact. The share (E² - N²) / E² of what is found is, of
+/// all shares, the one that leaves the least mean square (Wiener's), none in the plane, and none of
+/// an object that has no artefact.
+///
+/// Towards the ends of what is known of the object (ConeBeamPlan) the share falls to nothing: from
+/// where some voxel's rays through the field of view go beyond them to where those of the axis do.
+/// Not thread-safe.
+class ConeBeamShares {
+ public:
+  /// `axis`: the orbit's, through the isocentre; its sign does not matter.
+  ConeBeamShares(const ConeBeamPlan& plan, Vec3 axis);
+
+  /// Voxel (x, y, z) of the model. `weight`: how sure what is found is, 0 to 1.
+  void Count(int x, int y, int z, float weight, float found);
+  /// What others of the same plan and axis have counted.
+  void Add(const ConeBeamShares& other);
+  /// Once, after all have been counted. Returns N. Where the plane is outside of the model, the
+  /// height that is nearest to it stands for it, and too little is taken off.
+  double Choose();
+  /// 0 to 1.
+  float At(int x, int y, int z) const;
+
+ private:
+  struct Height {
+    double squares = 0, weight = 0;
+    float share = 0;
+  };
+  double PlaceOf(int x, int y, int z) const;
+
+  const ConeBeamPlan* plan_;
+  double slice_mm_ = 0;  // between two heights
+  Vec3 per_index_;       // of heights, as of one voxel
+  double first_ = 0;     // of voxel (0, 0, 0)
+  double orbit_ = 0;     // where the orbit's plane is
+  std::vector<Height> heights_;
+};
+
+}  // namespace isocenter::recon
