@@ -113,6 +113,8 @@ void SetTrust(CURL* curl, const Trust& trust) {
 
 void SetBody(CURL* curl, Exchange& exchange) {
   if (!exchange.request.body) return;
+  // A long body waits for a word that it is wanted, which not every server gives.
+  curl_easy_setopt(curl, CURLOPT_EXPECT_100_TIMEOUT_MS, 200L);
   curl_easy_setopt(curl, CURLOPT_POST, 1L);
   curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
                    static_cast<curl_off_t>(exchange.request.body->bytes));
@@ -171,6 +173,8 @@ absl::StatusOr<Answer> Ask(const Request& request, const Trust& trust) {
   Exchange exchange{.request = request};
   curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http");
+  // One request has nothing of several at once.
+  curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(curl, CURLOPT_NOPROXY, WithoutProxy().c_str());
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);  // there are threads

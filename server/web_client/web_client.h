@@ -58,8 +58,9 @@ struct Answer {
   std::string body;
 };
 
-/// Never led elsewhere by an answer; by the proxy of the environment, but for this machine; TLS 1.2
-/// and newer, with a certificate that has the host's name. Headers of an answer have 64 KiB.
+/// By HTTP/1.1; never led elsewhere by an answer; by the proxy of the environment, but for this
+/// machine; TLS 1.2 and newer, with a certificate that has the host's name. Headers of an answer
+/// have 64 KiB.
 ///
 /// Errors: UNAVAILABLE (no connection, no whole answer in time, a certificate that does not hold,
 /// an answer that is too long, an address that is none), CANCELLED (`stopped`), those of the body.
