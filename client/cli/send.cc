@@ -74,7 +74,7 @@ void AddSendCommand(flags::Command program) {
   AddJobArgument(command, options->job_id).Required();
   command
       .Add("--to", options->destination,
-           "AE title (DICOM name) of a configured destination; not needed where there is only one")
+           "AE title or name of a configured destination; not needed where there is only one")
       .Type("AE");
   options->json.AddFlag(command);
   AddServerFlags(command, options->server);
@@ -91,7 +91,8 @@ void AddRetryCommand(flags::Command program) {
       "  isocenter retry --to PACS        all that PACS has refused\n"
       "  isocenter retry --all");
   flags::Option job = AddJobArgument(command, options->job_id);
-  flags::Option to = command.Add("--to", options->destination, "only to this AE title").Type("AE");
+  flags::Option to =
+      command.Add("--to", options->destination, "only to this destination").Type("AE");
   command.AddSwitch("--all", options->all, "everything that has failed").Excludes(job).Excludes(to);
   options->json.AddFlag(command);
   AddServerFlags(command, options->server);

@@ -108,7 +108,7 @@ void AddTransfersCommand(flags::Command program) {
     names.push_back(StateName(static_cast<v1::TransferState>(s)));
   }
   command.Add("--job", o.job_id, "only of this job").Type("JOB");
-  command.Add("--to", o.destination, "only to this AE title").Type("AE");
+  command.Add("--to", o.destination, "only to this destination").Type("AE");
   command.Add("--state", o.states, "only in this state; may be repeated").OneOf(names);
   command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000000);
   command.AddSwitch("--watch", o.watch, "again after every change, until nothing is on its way");

@@ -59,7 +59,7 @@ struct Event {
   Action action = Action::kQuery;
   Outcome outcome = Outcome::kSuccess;
   Actor actor;
-  std::string service;      // "dicom", "grpc" or "http"; empty: the program itself
+  std::string service;      // "dicom", "dicomweb", "grpc" or "http"; empty: the program itself
   std::string destination;  // AE title to which instances were sent
   std::vector<std::string> patient_ids, study_uids, job_ids;
   /// Keys of a query with a value, as "(gggg,eeee)=value" or "name=value".

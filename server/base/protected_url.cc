@@ -26,12 +26,16 @@ absl::string_view HostOfUrl(absl::string_view url) {
   return url.substr(0, url.find_first_of("/?#"));
 }
 
-bool IsProtectedUrl(absl::string_view url) {
+bool IsWebUrl(absl::string_view url) {
   if (!std::ranges::all_of(url, absl::ascii_isgraph) || absl::StrContains(url, '#')) return false;
   const absl::string_view host = HostOfUrl(url);
   if (host.empty() || absl::StrContains(host, '@') || absl::StrContains(host, '\\')) return false;
-  if (absl::StartsWith(url, "https://")) return true;
-  return absl::StartsWith(url, "http://") && IsThisMachine(host);
+  return absl::StartsWith(url, "https://") || absl::StartsWith(url, "http://");
+}
+
+bool IsProtectedUrl(absl::string_view url) {
+  if (!IsWebUrl(url)) return false;
+  return absl::StartsWith(url, "https://") || IsThisMachine(HostOfUrl(url));
 }
 
 }  // namespace isocenter

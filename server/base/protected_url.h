@@ -5,8 +5,12 @@
 
 namespace isocenter {
 
+/// Whether it is http or https, with a host, and without a user name, a fragment, blanks and what
+/// is not ASCII.
+bool IsWebUrl(absl::string_view url);
+
 /// Whether nobody can read or change on the way what goes to this address: https, or http to this
-/// machine; without a user name, a fragment, blanks and what is not ASCII.
+/// machine; and IsWebUrl.
 bool IsProtectedUrl(absl::string_view url);
 
 /// "host" or "host:port" of such an address.

@@ -4,7 +4,9 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/protected_url.h"
 #include "server/config/addresses.h"
 #include "server/config/fields.h"
 #include "server/config/mistakes.h"
@@ -100,6 +102,62 @@ absl::Status CheckForms(const std::string& field, const v1::DicomDestination& de
   return absl::OkStatus();
 }
 
+/// Where results go by STOW-RS.
+void CheckDicomWeb(const std::string& field, const v1::DicomDestination& destination,
+                   Mistakes& mistakes) {
+  constexpr size_t kLongestUrl = 1024;
+  const v1::DicomWebDestination& web = destination.dicomweb();
+  const auto illegal = [&](absl::string_view name, absl::string_view value,
+                           absl::string_view legal) {
+    mistakes.Add(Illegal(absl::StrCat(field, ".", name), absl::StrCat("'", value, "'"), legal));
+  };
+  if (!destination.ae_title().empty()) {
+    illegal("ae_title", destination.ae_title(), "empty with dicomweb, which has a name");
+  }
+  mistakes.Add(CheckAeTitle(absl::StrCat(field, ".dicomweb.name"), web.name()));
+  if (destination.storage_commitment()) {
+    mistakes.Add(Illegal(absl::StrCat(field, ".storage_commitment"), "true",
+                         "false with dicomweb, which knows no commitment"));
+  }
+  if (destination.commitment_seconds() != 0) {
+    mistakes.Add(Illegal(absl::StrCat(field, ".commitment_seconds"),
+                         absl::StrCat(destination.commitment_seconds()),
+                         "0 with dicomweb, which knows no commitment"));
+  }
+  const std::string& url = web.url();
+  if (!IsWebUrl(url) || url.size() > kLongestUrl || !absl::EndsWith(url, "/studies") ||
+      absl::StrContains(url, '?')) {
+    illegal("dicomweb.url", url.substr(0, 100),
+            "https://HOST[:PORT]/PATH/studies in at most 1024 characters, without a user name");
+    return;
+  }
+  if (!IsProtectedUrl(url) && !web.unprotected()) {
+    illegal("dicomweb.url", url.substr(0, 100),
+            "https://, or http:// on this machine, or with `unprotected: true`");
+  }
+  if (!IsProtectedUrl(url) && !web.bearer_token_file().empty()) {
+    illegal("dicomweb.bearer_token_file", web.bearer_token_file(),
+            "a file only with a url that is https, or http on this machine: a token is a secret");
+  }
+  if (IsProtectedUrl(url) && web.unprotected()) {
+    mistakes.Add(Illegal(absl::StrCat(field, ".dicomweb.unprotected"), "true",
+                         "false with a url that is https, or http on this machine"));
+  }
+  if (web.certificate_file().empty() != web.private_key_file().empty()) {
+    illegal(absl::StrCat("dicomweb.",
+                         web.certificate_file().empty() ? "certificate_file" : "private_key_file"),
+            "", "a PEM file, when the other of certificate_file and private_key_file is set");
+  }
+  if (absl::StartsWith(url, "https://")) return;
+  if (!web.ca_file().empty()) {
+    illegal("dicomweb.ca_file", web.ca_file(), "a PEM file only with a url that is https");
+  }
+  if (!web.certificate_file().empty()) {
+    illegal("dicomweb.certificate_file", web.certificate_file(),
+            "a PEM file only with a url that is https");
+  }
+}
+
 void CheckDestinations(const v1::ServerConfig& config, const std::set<std::string>& peer_titles,
                        Mistakes& mistakes) {
   const v1::DicomNodeConfig& node = config.dicom_node();
@@ -107,8 +165,15 @@ void CheckDestinations(const v1::ServerConfig& config, const std::set<std::strin
   for (int i = 0; i < node.destination_size(); ++i) {
     const v1::DicomDestination& destination = node.destination(i);
     const std::string field = absl::StrCat("dicom_node.destination[", i, "]");
-    const std::string& title = destination.ae_title();
-    if (!peer_titles.contains(title) || !titles.insert(title).second) {
+    const std::string& title = DestinationName(destination);
+    const bool is_new = titles.insert(title).second;
+    if (destination.has_dicomweb()) {
+      CheckDicomWeb(field, destination, mistakes);
+      if (!is_new) {
+        mistakes.Add(Illegal(absl::StrCat(field, ".dicomweb.name"), absl::StrCat("'", title, "'"),
+                             "a name that no other destination has"));
+      }
+    } else if (!peer_titles.contains(title) || !is_new) {
       mistakes.Add(Illegal(absl::StrCat(field, ".ae_title"), absl::StrCat("'", title, "'"),
                            "the title of a dicom_node.peer that no other destination has"));
     }
@@ -125,12 +190,18 @@ void CheckDestinations(const v1::ServerConfig& config, const std::set<std::strin
     mistakes.Add(CheckRange(absl::StrCat(field, ".longest_retry_seconds"),
                             destination.longest_retry_seconds(), destination.first_retry_seconds(),
                             86400));
-    mistakes.Add(CheckRange(absl::StrCat(field, ".commitment_seconds"),
-                            destination.commitment_seconds(), 1, 604800));
+    if (!destination.has_dicomweb()) {
+      mistakes.Add(CheckRange(absl::StrCat(field, ".commitment_seconds"),
+                              destination.commitment_seconds(), 1, 604800));
+    }
   }
 }
 
 }  // namespace
+
+const std::string& DestinationName(const v1::DicomDestination& destination) {
+  return destination.has_dicomweb() ? destination.dicomweb().name() : destination.ae_title();
+}
 
 void ApplyDicomDefaults(v1::DicomNodeConfig& node) {
   DefaultString(node.mutable_ae_title(), "ISOCENTER");
@@ -159,6 +230,7 @@ void ApplyDicomDefaults(v1::DicomNodeConfig& node) {
     Default(destination, &D::first_retry_seconds, &D::set_first_retry_seconds, 5.0);
     Default(destination, &D::longest_retry_seconds, &D::set_longest_retry_seconds,
             std::max(300.0, destination.first_retry_seconds()));
+    if (destination.has_dicomweb()) continue;
     Default(destination, &D::commitment_seconds, &D::set_commitment_seconds, 3600.0);
   }
 }

@@ -9,6 +9,9 @@
 
 namespace isocenter::config {
 
+/// What a destination is called in queues, metrics and commands: its AE title, or its name.
+const std::string& DestinationName(const v1::DicomDestination& destination);
+
 /// Puts the documented default wherever a field is unset.
 void ApplyDicomDefaults(v1::DicomNodeConfig& node);
 

@@ -10,6 +10,7 @@
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
+#include "server/config/dicom_config.h"
 #include "server/config/mistakes.h"
 #include "server/config/server_config.h"
 
@@ -363,7 +364,7 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
                        : book.Find(name).status();
       if (!known.ok()) {
         mistakes.Add(absl::InvalidArgumentError(absl::StrCat(
-            "dicom_node.destination '", destination.ae_title(), "': ", known.message())));
+            "dicom_node.destination '", DestinationName(destination), "': ", known.message())));
       }
     }
   }

@@ -18,6 +18,7 @@
 #include "kernels/base/host_memory.h"
 #include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/protected_url.h"
 #include "server/config/addresses.h"
 #include "server/config/cluster.h"
 #include "server/config/dicom_config.h"
@@ -107,6 +108,11 @@ absl::Status CheckTraces(const v1::TracesConfig& traces) {
   if (!endpoint.empty() && !(is_url && is_plain && endpoint.size() <= 1024)) {
     return Illegal("traces.endpoint", absl::StrCat("'", endpoint.substr(0, 100), "'"),
                    "an http:// or https:// URL, e.g. \"http://127.0.0.1:4318/v1/traces\"");
+  }
+  if (!endpoint.empty() && !traces.headers_file().empty() && !IsProtectedUrl(endpoint)) {
+    return Illegal("traces.endpoint", absl::StrCat("'", endpoint.substr(0, 100), "'"),
+                   "https://, or http:// on this machine, and no user name in it, when "
+                   "traces.headers_file is set: its lines are secrets");
   }
   return CheckRange("traces.sample_ratio", traces.sample_ratio(), 0, 1);
 }

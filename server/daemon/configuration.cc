@@ -12,6 +12,7 @@
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/job_traces.h"
 #include "server/roles/openid/sign_on.h"
+#include "server/stow/bearer_token.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -51,6 +52,29 @@ absl::Status CheckSyslogTls(const v1::AuditSyslogConfig& syslog, std::vector<Exp
                        expiries);
 }
 
+/// Whom results are sent to by STOW-RS.
+absl::Status CheckDicomWebFiles(const v1::DicomNodeConfig& node, std::vector<Expiry>& expiries) {
+  for (const v1::DicomDestination& destination : node.destination()) {
+    if (!destination.has_dicomweb()) continue;
+    const v1::DicomWebDestination& web = destination.dicomweb();
+    const std::string field = absl::StrCat("dicom_node.destination.", web.name(), ".dicomweb");
+    if (!web.ca_file().empty()) {
+      ISO_RETURN_IF_ERROR(
+          CheckCertificate(absl::StrCat(field, ".ca_file"), web.ca_file(), expiries));
+    }
+    if (!web.certificate_file().empty()) {
+      ISO_RETURN_IF_ERROR(
+          CheckIdentity(field, web.certificate_file(), web.private_key_file(), expiries));
+    }
+    if (!web.bearer_token_file().empty()) {
+      ISO_RETURN_IF_ERROR(
+          stow::ReadBearerToken(absl::StrCat(field, ".bearer_token_file"), web.bearer_token_file())
+              .status());
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& expiries) {
   ISO_RETURN_IF_ERROR(CheckServerTls("grpc_tls", config.grpc_tls(), expiries));
   if (!config.web().disabled()) {
@@ -60,6 +84,7 @@ absl::Status CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& 
   if (!traces.endpoint().empty() && !traces.ca_file().empty()) {
     ISO_RETURN_IF_ERROR(CheckCertificate("traces.ca_file", traces.ca_file(), expiries));
   }
+  ISO_RETURN_IF_ERROR(CheckDicomWebFiles(config.dicom_node(), expiries));
   return CheckSyslogTls(config.audit().syslog(), expiries);
 }
 

@@ -86,7 +86,7 @@ archive::ResultRole RoleFromProto(int role) {
 }
 
 archive::Route RouteOf(const v1::DicomDestination& destination) {
-  archive::Route route{.destination = {.ae_title = destination.ae_title(),
+  archive::Route route{.destination = {.ae_title = config::DestinationName(destination),
                                        .storage_commitment = destination.storage_commitment(),
                                        .sop_classes = {}},
                        .automatic = !destination.on_request_only(),
@@ -98,6 +98,14 @@ archive::Route RouteOf(const v1::DicomDestination& destination) {
         form == v1::DICOM_FORM_XRAY_3D ? dicom::Form::kXray3d : dicom::Form::kCtSeries));
   }
   return route;
+}
+
+stow::Destination StowOf(const v1::DicomWebDestination& web) {
+  return {.url = web.url(),
+          .bearer_token_file = web.bearer_token_file(),
+          .trust = {.ca_file = web.ca_file(),
+                    .certificate_file = web.certificate_file(),
+                    .private_key_file = web.private_key_file()}};
 }
 
 }  // namespace
@@ -160,13 +168,17 @@ dicom::SenderOptions SenderOptionsOf(const v1::DicomNodeConfig& config,
                                      const dicom::NodeOptions& node) {
   dicom::SenderOptions options{.node = node};
   for (const v1::DicomDestination& destination : config.destination()) {
-    options.destinations.push_back(
-        {.peer = PeerOf(node, destination.ae_title()),
-         .route = RouteOf(destination),
-         .max_associations = static_cast<int>(destination.max_associations()),
-         .first_retry = absl::Seconds(destination.first_retry_seconds()),
-         .longest_retry = absl::Seconds(destination.longest_retry_seconds()),
-         .commitment_timeout = absl::Seconds(destination.commitment_seconds())});
+    dicom::SendDestination& made = options.destinations.emplace_back(dicom::SendDestination{
+        .route = RouteOf(destination),
+        .max_associations = static_cast<int>(destination.max_associations()),
+        .first_retry = absl::Seconds(destination.first_retry_seconds()),
+        .longest_retry = absl::Seconds(destination.longest_retry_seconds())});
+    if (destination.has_dicomweb()) {
+      made.stow = StowOf(destination.dicomweb());
+    } else {
+      made.peer = PeerOf(node, destination.ae_title());
+      made.commitment_timeout = absl::Seconds(destination.commitment_seconds());
+    }
   }
   return options;
 }

@@ -12,6 +12,7 @@
 #include "server/archive/archive.h"
 #include "server/audit/trail.h"
 #include "server/base/host_name.h"
+#include "server/config/dicom_config.h"
 #include "server/config/server_config.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/service.h"
@@ -71,10 +72,16 @@ std::filesystem::path PageDirectory(const v1::WebConfig& config) {
 std::vector<http::TransferDestination> DestinationsOf(const v1::DicomNodeConfig& config) {
   std::vector<http::TransferDestination> destinations;
   for (const v1::DicomDestination& destination : config.destination()) {
+    http::TransferDestination& shown = destinations.emplace_back();
+    shown.name = config::DestinationName(destination);
+    if (destination.has_dicomweb()) {
+      shown.url = destination.dicomweb().url();
+      continue;
+    }
     for (const v1::DicomPeer& peer : config.peer()) {
       if (peer.ae_title() != destination.ae_title()) continue;
-      destinations.push_back(
-          {.name = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
+      shown.host = peer.host();
+      shown.port = static_cast<int>(peer.port());
     }
   }
   return destinations;

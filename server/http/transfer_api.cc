@@ -50,8 +50,9 @@ absl::StatusOr<Response> List(const WebEnvironment& environment, const Call& cal
     for (const TransferDestination& destination : environment.transfers->Destinations()) {
       destinations.push_back(
           {{"name", destination.name},
-           {"host", destination.host},
-           {"port", destination.port},
+           {"host", TextJson(destination.host)},
+           {"port", destination.url.empty() ? Json(destination.port) : nullptr},
+           {"url", TextJson(destination.url)},
            {"queued", destination.queued},
            {"sending", destination.sending},
            {"failed", destination.failed},

@@ -13,9 +13,10 @@ namespace isocenter::http {
 
 /// A configured destination, and how many instances are on their way to it.
 struct TransferDestination {
-  std::string name;  // AE title
-  std::string host;
+  std::string name;  // AE title, or what it is called
+  std::string host;  // by C-STORE
   int port = 0;
+  std::string url;  // by STOW-RS; empty: by C-STORE
   int queued = 0, sending = 0, failed = 0;
   std::optional<double> oldest_seconds;  // how long the oldest instance waits
   std::string reason;                    // why nothing is sent now; empty: nothing is wrong

@@ -42,6 +42,19 @@ WRONG = (
         'dicom_node { tls { certificate_file: "good.pem" private_key_file: "open.key" ca_file: "good.pem" } }',
         "dicom_node.tls.private_key_file is open.key, which has mode 0644",
     ),
+    (
+        'dicom_node { destination { dicomweb { name: "C" url: "https://a/studies" bearer_token_file: "open.key" } } }',
+        "dicom_node.destination.C.dicomweb.bearer_token_file is open.key, which has mode 0644; legal is 0600 or 0640",
+    ),
+    (
+        'dicom_node { destination { dicomweb { name: "C" url: "https://a/studies" ca_file: "text" } } }',
+        "dicom_node.destination.C.dicomweb.ca_file is text",
+    ),
+    (
+        'dicom_node { destination { dicomweb { name: "C" url: "https://a/studies"'
+        ' certificate_file: "good.pem" private_key_file: "old.key" } } }',
+        "dicom_node.destination.C.dicomweb.private_key_file is old.key",
+    ),
     # Beyond this machine.
     ('dicom_node { address: "0.0.0.0" }', "dicom_node.address is '0.0.0.0'; legal is 127.0.0.1 or localhost"),
     ('dicom_node { address: "0.0.0.0" } unprotected_listener: LISTENER_GRPC', "dicom_node.address is '0.0.0.0'"),

@@ -274,7 +274,8 @@ class FromTheDocsTest(support.ServiceTest):
         """Every example of a configuration in the documentation, with the files of the steps."""
         steps = docs.section("installation.md", STEPS)
         sign_on = docs.section("sign-on.md", "Set it up")
-        for block in docs.blocks(steps, "sh")[:3] + docs.blocks(sign_on, "sh")[:1]:
+        sending = docs.section("dicomweb.md", "Sending")
+        for block in docs.blocks(steps, "sh")[:3] + docs.blocks(sign_on, "sh")[:1] + docs.blocks(sending, "sh")[:1]:
             self.follow(block)
         count = 0
         for page in sorted(docs.DOCS.rglob("*.md")):

@@ -142,7 +142,8 @@ class TracesTest(support.ServiceTest):
         for fields, said in (
             ('endpoint: "collector:4318"', "traces.endpoint is 'collector:4318'"),
             ('endpoint: "http://a" sample_ratio: 1.5', "traces.sample_ratio is 1.5"),
-            ('endpoint: "http://a" headers_file: "/nowhere"', "traces.headers_file"),
+            ('endpoint: "https://a" headers_file: "/nowhere"', "traces.headers_file"),
+            ('endpoint: "http://a" headers_file: "/nowhere"', "traces.endpoint is 'http://a'; legal is https://"),
         ):
             config = self.folder / "wrong.textproto"
             config.write_text(f"traces {{ {fields} }}")

@@ -192,6 +192,12 @@ export function transfers(now) {
   ];
 }
 
+// Where a destination is: one of them is a web server.
+export function placeOf(name) {
+  if (name === 'CLOUD') return { host: null, port: null, url: 'https://pacs.example.org/dicom-web/studies' };
+  return { host: `${name.toLowerCase()}.example`, port: 104, url: null };
+}
+
 // Why destinations take nothing, and when they are asked again.
 export function pauses(now) {
   return { WORKSTATION: { reason: 'association refused: called AE title not recognized', attempts: 6, next_try_time: iso(now + 212_000) } };

@@ -28,7 +28,7 @@ export class MockServer {
     this.jobs = new Map(fixtures.jobs(now).map((job) => [job.job_id, job]));
     this.transfers = fixtures.transfers(now);
     this.devices = fixtures.devices();
-    this.destinations = ['PACS', 'WORKSTATION'];
+    this.destinations = ['PACS', 'WORKSTATION', 'CLOUD'];
     this.history = fixtures.history;
     this.draining = null;
     this.queueChunks = 7;
@@ -290,7 +290,7 @@ export class MockServer {
     const destinations = this.destinations.map((name) => {
       const count = (state) => this.transfers.reduce((sum, t) => sum + (t.destination === name ? t.instances[state] : 0), 0);
       return {
-        name, host: `${name.toLowerCase()}.example`, port: 104, queued: count('queued'), sending: count('sending'), failed: count('failed'),
+        name, ...fixtures.placeOf(name), queued: count('queued'), sending: count('sending'), failed: count('failed'),
         oldest_seconds: count('queued') > 0 ? 100 : null, ...(this.pauses[name] ?? { reason: null, attempts: 0, next_try_time: null }),
       };
     });

@@ -157,6 +157,8 @@ export const screenScenarios = {
   async 'DICOM: destinations, filter, retry of one job and of a destination'({ page, open, server }) {
     await open('#/dicom');
     await shown(page.getByRole('article', { name: 'Destination WORKSTATION' }).getByText('84 failed'));
+    await shown(page.getByRole('article', { name: 'Destination WORKSTATION' }).getByText('workstation.example:104'));
+    await shown(page.getByRole('article', { name: 'Destination CLOUD' }).getByText('https://pacs.example.org/dicom-web/studies'));
     await page.getByLabel('State').selectOption('failed');
     const row = page.locator('tr[data-transfer$="fill0006 WORKSTATION"]');
     await shown(row.getByText('gave up after 10 attempts'));

@@ -7,15 +7,14 @@
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/dicom/objects/uids.h"
+#include "server/dicom/sending/association_courier.h"
 #include "server/dicom/sending/commitment.h"
-#include "server/dicom/sending/store_scu.h"
+#include "server/dicom/sending/stow_courier.h"
 
 namespace isocenter::dicom {
 namespace {
 
 constexpr char kStorageCommitment[] = "1.2.840.10008.1.20.1";
-// Claimed at once: little enough that several associations share a series.
-constexpr int kBatch = 16;
 constexpr int kAnswerSeconds = 120;
 constexpr absl::Duration kBetweenRecords = absl::Seconds(1);
 
@@ -28,7 +27,7 @@ Sender::Lane::Lane(const SendDestination& destination, const SenderOptions& opti
       options_(options),
       queue_(queue),
       observer_(observer),
-      title_(destination.peer.ae_title),
+      title_(destination.route.destination.ae_title),
       backoff_(destination.first_retry, destination.longest_retry, std::move(random)) {
   for (int i = 0; i < destination.max_associations; ++i) {
     threads_.emplace_back([this] { Run(); });
@@ -52,7 +51,18 @@ void Sender::Lane::Stop() {
   threads_.clear();
 }
 
+std::unique_ptr<Courier> Sender::Lane::MakeCourier() {
+  if (!destination_.stow) {
+    return std::make_unique<AssociationCourier>(destination_.peer, options_.node, interruptor_);
+  }
+  return std::make_unique<StowCourier>(*destination_.stow, [this] {
+    absl::MutexLock lock(&mutex_);
+    return stopping_;
+  });
+}
+
 void Sender::Lane::Run() {
+  const std::unique_ptr<Courier> courier = MakeCourier();
   while (true) {
     int64_t seen = 0;
     {
@@ -66,7 +76,7 @@ void Sender::Lane::Run() {
       if (!WaitUntil(not_before, seen, /*wakes=*/true)) return;
       continue;
     }
-    const absl::StatusOr<bool> worked = Work();
+    const absl::StatusOr<bool> worked = Work(*courier);
     if (!worked.ok()) {
       spdlog::error("dicom: the queue of '{}' fails: {}", title_, worked.status().ToString());
       Postpone(std::string(worked.status().message()));
@@ -91,52 +101,51 @@ bool Sender::Lane::WaitUntil(absl::Time deadline, int64_t seen_wakes, bool wakes
   return !stopping_;
 }
 
-absl::StatusOr<bool> Sender::Lane::Work() {
+absl::StatusOr<bool> Sender::Lane::Work(Courier& courier) {
   ISO_ASSIGN_OR_RETURN(const std::vector<std::string> classes,
                        queue_.DueClasses(title_, options_.now()));
   if (!classes.empty()) {
-    ISO_RETURN_IF_ERROR(Send(classes));
+    ISO_RETURN_IF_ERROR(Send(courier, classes));
     return true;
   }
   if (!destination_.route.destination.storage_commitment) return false;
   return RequestCommitments();
 }
 
-absl::Status Sender::Lane::Send(const std::vector<std::string>& sop_classes) {
-  absl::StatusOr<Association> association =
-      Association::Request(destination_.peer, options_.node, sop_classes, interruptor_);
-  if (!association.ok()) {
-    const std::string reason(association.status().message());
+absl::Status Sender::Lane::Send(Courier& courier, const std::vector<std::string>& sop_classes) {
+  if (const absl::Status opened = courier.Open(sop_classes); !opened.ok()) {
+    const std::string reason(opened.message());
     Postpone(reason);
     return queue_.Explain(title_, reason, options_.now());
   }
   SentByJob sent;
-  const absl::Status status = SendOn(*association, sop_classes, sent);
-  Audit(sent);
-  return status;
+  const absl::StatusOr<bool> in_order = SendAll(courier, sop_classes, sent);
+  courier.Close(in_order.ok() && *in_order);
+  Audit(courier.service(), sent);
+  return in_order.status();
 }
 
-absl::Status Sender::Lane::SendOn(Association& association,
-                                  const std::vector<std::string>& sop_classes, SentByJob& sent) {
+absl::StatusOr<bool> Sender::Lane::SendAll(Courier& courier,
+                                           const std::vector<std::string>& sop_classes,
+                                           SentByJob& sent) {
   while (true) {
-    ISO_ASSIGN_OR_RETURN(const std::vector<archive::Outgoing> batch,
-                         queue_.Claim(title_, sop_classes, kBatch, options_.now()));
-    if (batch.empty()) break;
-    ISO_ASSIGN_OR_RETURN(const bool may_go_on, SendBatch(association, batch, sent));
-    if (!may_go_on) return absl::OkStatus();
+    ISO_ASSIGN_OR_RETURN(
+        const std::vector<archive::Outgoing> batch,
+        queue_.Claim(title_, sop_classes, courier.claimed_at_once(), options_.now()));
+    if (batch.empty()) return true;
+    ISO_ASSIGN_OR_RETURN(const bool may_go_on, SendBatch(courier, batch, sent));
+    if (!may_go_on) return false;
   }
-  association.Release();
-  return absl::OkStatus();
 }
 
-void Sender::Lane::Audit(const SentByJob& sent) const {
+void Sender::Lane::Audit(const std::string& service, const SentByJob& sent) const {
   if (options_.node.audit == nullptr) return;
   for (const auto& [job_id, of_job] : sent) {
     options_.node.audit->Record(
         {.action = audit::Action::kTransmit,
          .outcome = of_job.failed == 0 ? audit::Outcome::kSuccess : audit::Outcome::kFailure,
          .actor = {.name = options_.node.ae_title, .is_known = true},
-         .service = "dicom",
+         .service = service,
          .destination = title_,
          .job_ids = {job_id},
          .instances = of_job.instances,
@@ -145,46 +154,61 @@ void Sender::Lane::Audit(const SentByJob& sent) const {
   }
 }
 
-absl::StatusOr<bool> Sender::Lane::SendBatch(Association& association,
+absl::StatusOr<bool> Sender::Lane::SendBatch(Courier& courier,
                                              const std::vector<archive::Outgoing>& batch,
                                              SentByJob& sent) {
-  for (size_t i = 0; i < batch.size(); ++i) {
-    const archive::Outgoing& outgoing = batch[i];
-    const StoreAnswer answer =
-        SendInstance(association, destination_.peer, outgoing.instance, kAnswerSeconds);
-    if (answer.verdict == StoreVerdict::kStored) {
-      ++sent[outgoing.job_id].instances;
-    } else {
-      Sent& of_job = sent[outgoing.job_id];
-      ++of_job.failed;
-      of_job.reason = answer.reason;
+  std::span<const archive::Outgoing> left = batch;
+  while (!left.empty()) {
+    const std::vector<StoreAnswer> answers = courier.Carry(left);
+    const StoreAnswer* later = nullptr;
+    for (size_t i = 0; i < answers.size(); ++i) {
+      ISO_RETURN_IF_ERROR(Settle(left[i], answers[i], sent));
+      const StoreVerdict verdict = answers[i].verdict;
+      if (verdict == StoreVerdict::kTryLater || verdict == StoreVerdict::kBroken) {
+        later = &answers[i];
+      }
     }
-    switch (answer.verdict) {
-      case StoreVerdict::kStored:
-        ISO_RETURN_IF_ERROR(Record([&] { return queue_.MarkSent(outgoing.key, options_.now()); }));
-        Succeed();
-        Report(SendEvent::kSent);
-        break;
-      case StoreVerdict::kRefused:
-        ISO_RETURN_IF_ERROR(
-            Record([&] { return queue_.MarkFailed(outgoing.key, answer.reason, options_.now()); }));
-        spdlog::error("dicom: an instance of job {} cannot be sent to '{}': {}", outgoing.job_id,
-                      title_, answer.reason);
-        Report(SendEvent::kFailed);
-        break;
-      case StoreVerdict::kNotAccepted:
-        ISO_RETURN_IF_ERROR(Decline(outgoing, answer.reason));
-        break;
-      case StoreVerdict::kTryLater:
-        association.Release();
-        [[fallthrough]];
-      case StoreVerdict::kBroken:
-        ISO_RETURN_IF_ERROR(PutBack(batch, i, answer.reason));
-        Postpone(answer.reason);
-        return false;
+    left = left.subspan(answers.size());
+    if (later == nullptr) continue;
+    ISO_RETURN_IF_ERROR(PutBack(left, later->reason, /*attempted=*/false));
+    Postpone(later->reason, later->retry_after);
+    if (!later->has_begun) {
+      ISO_RETURN_IF_ERROR(queue_.Explain(title_, later->reason, options_.now()));
     }
+    return false;
   }
   return true;
+}
+
+absl::Status Sender::Lane::Settle(const archive::Outgoing& outgoing, const StoreAnswer& answer,
+                                  SentByJob& sent) {
+  if (answer.verdict == StoreVerdict::kStored) {
+    ++sent[outgoing.job_id].instances;
+  } else if (answer.has_begun) {
+    Sent& of_job = sent[outgoing.job_id];
+    ++of_job.failed;
+    of_job.reason = answer.reason;
+  }
+  switch (answer.verdict) {
+    case StoreVerdict::kStored:
+      ISO_RETURN_IF_ERROR(Record([&] { return queue_.MarkSent(outgoing.key, options_.now()); }));
+      Succeed();
+      Report(SendEvent::kSent);
+      break;
+    case StoreVerdict::kRefused:
+      ISO_RETURN_IF_ERROR(
+          Record([&] { return queue_.MarkFailed(outgoing.key, answer.reason, options_.now()); }));
+      spdlog::error("dicom: an instance of job {} cannot be sent to '{}': {}", outgoing.job_id,
+                    title_, answer.reason);
+      Report(SendEvent::kFailed);
+      break;
+    case StoreVerdict::kNotAccepted:
+      return Decline(outgoing, answer.reason);
+    case StoreVerdict::kTryLater:
+    case StoreVerdict::kBroken:
+      return PutBack({&outgoing, 1}, answer.reason, /*attempted=*/true);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Sender::Lane::Decline(const archive::Outgoing& outgoing, const std::string& reason) {
@@ -207,12 +231,11 @@ absl::Status Sender::Lane::Decline(const archive::Outgoing& outgoing, const std:
   return absl::OkStatus();
 }
 
-absl::Status Sender::Lane::PutBack(const std::vector<archive::Outgoing>& batch, size_t first,
-                                   const std::string& reason) {
-  for (size_t i = first; i < batch.size(); ++i) {
-    ISO_RETURN_IF_ERROR(Record([&] {
-      return queue_.Unclaim(batch[i].key, reason, /*attempted=*/i == first, options_.now());
-    }));
+absl::Status Sender::Lane::PutBack(std::span<const archive::Outgoing> instances,
+                                   const std::string& reason, bool attempted) {
+  for (const archive::Outgoing& outgoing : instances) {
+    ISO_RETURN_IF_ERROR(
+        Record([&] { return queue_.Unclaim(outgoing.key, reason, attempted, options_.now()); }));
   }
   return absl::OkStatus();
 }
@@ -257,7 +280,7 @@ absl::StatusOr<bool> Sender::Lane::RequestCommitments() {
   return true;
 }
 
-void Sender::Lane::Postpone(const std::string& reason) {
+void Sender::Lane::Postpone(const std::string& reason, absl::Duration retry_after) {
   absl::Duration delay;
   int failures = 0;
   {
@@ -266,7 +289,7 @@ void Sender::Lane::Postpone(const std::string& reason) {
     const absl::Time now = options_.now();
     // Several associations may break for one cause.
     if (now < queue_.PauseOf(title_).until) return;
-    delay = backoff_.Fail();
+    delay = std::max(backoff_.Fail(), std::min(retry_after, destination_.longest_retry));
     failures = backoff_.failures();
     queue_.SetPause(title_, {.reason = reason, .attempts = failures, .until = now + delay});
   }

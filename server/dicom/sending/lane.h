@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/base/backoff.h"
 #include "server/dicom/net/association.h"
+#include "server/dicom/sending/courier.h"
 #include "server/dicom/sending/sender.h"
 
 namespace isocenter::dicom {
@@ -28,30 +31,37 @@ class Sender::Lane {
   void Stop();
 
  private:
+  std::unique_ptr<Courier> MakeCourier();
   void Run();
   /// Does what is due; false when nothing is.
-  absl::StatusOr<bool> Work();
-  /// Sends on one association until nothing of these classes is due or something goes wrong.
-  absl::Status Send(const std::vector<std::string>& sop_classes);
+  absl::StatusOr<bool> Work(Courier& courier);
+  /// Sends until nothing of these classes is due or something goes wrong.
+  absl::Status Send(Courier& courier, const std::vector<std::string>& sop_classes);
   struct Sent {
     int64_t instances = 0, failed = 0;
     std::string reason;  // of the last that failed
   };
   using SentByJob = std::map<std::string, Sent>;
-  absl::Status SendOn(Association& association, const std::vector<std::string>& sop_classes,
+  /// False: something went wrong.
+  absl::StatusOr<bool> SendAll(Courier& courier, const std::vector<std::string>& sop_classes,
+                               SentByJob& sent);
+  /// One record for each job of a row of instances.
+  void Audit(const std::string& service, const SentByJob& sent) const;
+  /// Sends the instances in order. False: the rest was put back, and sending must pause.
+  absl::StatusOr<bool> SendBatch(Courier& courier, const std::vector<archive::Outgoing>& batch,
+                                 SentByJob& sent);
+  /// What the answer means for the instance in the queue, and for the record.
+  absl::Status Settle(const archive::Outgoing& outgoing, const StoreAnswer& answer,
                       SentByJob& sent);
-  /// One record for each job of an association.
-  void Audit(const SentByJob& sent) const;
-  /// Sends the instances in order. False: the rest was put back, and the association must end.
-  absl::StatusOr<bool> SendBatch(Association& association,
-                                 const std::vector<archive::Outgoing>& batch, SentByJob& sent);
   /// What the destination takes no instances of.
   absl::Status Decline(const archive::Outgoing& outgoing, const std::string& reason);
-  absl::Status PutBack(const std::vector<archive::Outgoing>& batch, size_t first,
-                       const std::string& reason);
+  /// `attempted` as in TransferQueue::Unclaim.
+  absl::Status PutBack(std::span<const archive::Outgoing> instances, const std::string& reason,
+                       bool attempted);
   absl::StatusOr<bool> RequestCommitments();
-  /// Nobody tries again before a delay has passed, unless an operator says so.
-  void Postpone(const std::string& reason);
+  /// Nobody tries again before a delay has passed, and what the destination asks for, within the
+  /// longest delay; unless an operator says so.
+  void Postpone(const std::string& reason, absl::Duration retry_after = absl::ZeroDuration());
   void Succeed();
   /// Repeats a change of the queue until it succeeds or the lane stops: what the destination has
   /// answered must not be forgotten because the disk is full for a while.

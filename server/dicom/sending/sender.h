@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,15 @@
 #include "server/archive/archive.h"
 #include "server/archive/routing.h"
 #include "server/dicom/net/node_options.h"
+#include "server/stow/store_request.h"
 
 namespace isocenter::dicom {
 
 /// One destination and how it is treated.
 struct SendDestination {
-  Peer peer;
-  archive::Route route;  // route.destination.ae_title is the peer's
+  archive::Route route;  // its destination's title is what the destination is called
+  Peer peer;             // by C-STORE, of the same title
+  std::optional<stow::Destination> stow = std::nullopt;  // by STOW-RS instead
   int max_associations = 1;
   absl::Duration first_retry = absl::Seconds(5), longest_retry = absl::Minutes(5);
   /// After which a report of storage commitment is asked for again.
@@ -48,9 +51,9 @@ struct SenderOptions {
   std::function<double()> random;  // in [0, 1), from one thread at a time; null: by chance
 };
 
-/// For each destination `max_associations` threads, each with at most one association. An instance
-/// whose reception was not confirmed is sent again, in the order of enqueueing, for as long as it
-/// takes; one that is refused for good becomes failed.
+/// For each destination `max_associations` threads, each with at most one association or request.
+/// An instance whose reception was not confirmed is sent again, in the order of enqueueing, for as
+/// long as it takes; one that is refused for good becomes failed.
 class Sender {
  public:
   /// Configures the archive's queues and begins. The archive must outlive the sender. Errors: those
@@ -63,7 +66,8 @@ class Sender {
   Sender& operator=(const Sender&) = delete;
 
   /// Breaks off what is under way and returns when nothing of the sender runs any more: at once but
-  /// for connections that are being made (up to 5 s). May be called again.
+  /// for connections that are being made (up to 5 s) and requests of STOW-RS (1 s). May be called
+  /// again.
   void Stop();
 
  private:

@@ -173,6 +173,97 @@ TEST(DicomConfig, IllegalValuesAreNamed) {
   }
 }
 
+// A destination with these fields of its web server, and further ones.
+std::string Web(const std::string& fields, const std::string& further = "") {
+  return absl::StrCat("destination { dicomweb { ", fields, " } ", further, " } ");
+}
+constexpr char kCloud[] = "name: 'CLOUD' url: 'https://pacs.example:8443/dicom-web/studies' ";
+
+TEST(DicomConfig, WebServersAreDestinations) {
+  for (const std::string& fields : {
+           Web(kCloud),
+           Web(kCloud,
+               "protocol: 'fdk' form: DICOM_FORM_CT_SERIES on_request_only: true "
+               "max_associations: 16 first_retry_seconds: 1 longest_retry_seconds: 1"),
+           Web(absl::StrCat(kCloud,
+                            "bearer_token_file: 't' ca_file: 'ca.pem' "
+                            "certificate_file: 'c.pem' private_key_file: 'k.pem'")),
+           Web("name: 'A B' url: 'http://127.0.0.1:8042/studies' bearer_token_file: 't'"),
+           Web("name: 'A' url: 'http://[::1]:8042/studies'"),
+           Web("name: 'A' url: 'http://pacs/dicom-web/studies' unprotected: true"),
+           // A peer of that name is another thing: nobody is sent anything there.
+           absl::StrCat(kPeer, Web("name: 'PACS' url: 'https://pacs/studies'")),
+           absl::StrCat(kPeer, "destination { ae_title: 'PACS' } ", Web(kCloud)),
+       }) {
+    EXPECT_TRUE(Check(fields).ok()) << fields << "\n" << Check(fields);
+  }
+  auto config = ParseServerConfig(absl::StrCat("dicom_node { ", Web(kCloud), " }"), "test");
+  ASSERT_TRUE(config.ok()) << config.status();
+  ApplyDefaults(*config);
+  const v1::DicomDestination& cloud = config->dicom_node().destination(0);
+  EXPECT_EQ(DestinationName(cloud), "CLOUD");
+  EXPECT_EQ(cloud.max_associations(), 1u);
+  EXPECT_EQ(cloud.first_retry_seconds(), 5);
+  EXPECT_EQ(cloud.longest_retry_seconds(), 300);
+  EXPECT_EQ(cloud.commitment_seconds(), 0) << "there is none";
+}
+
+TEST(DicomConfig, MistakesAboutWebServersAreNamed) {
+  struct Case {
+    std::string fields;
+    const char* complaint;
+    const char* legal;
+  };
+  const std::string plain = "name: 'A' url: 'http://pacs/studies' ";
+  for (const Case& c : {
+           Case{absl::StrCat(kPeer, Web(kCloud, "ae_title: 'PACS'")), ".ae_title is 'PACS'",
+                "empty with dicomweb"},
+           Case{Web(kCloud, "storage_commitment: true"), ".storage_commitment is true",
+                "false with dicomweb"},
+           Case{Web(kCloud, "commitment_seconds: 60"), ".commitment_seconds is 60",
+                "0 with dicomweb"},
+           Case{Web(kCloud, "max_associations: 17"), ".max_associations is 17", "1 to 16"},
+           Case{Web("url: 'https://pacs/studies'"), ".dicomweb.name is ''", "1 to 16 printable"},
+           Case{Web("name: 'SEVENTEEN-LETTERS' url: 'https://pacs/studies'"),
+                ".dicomweb.name is 'SEVENTEEN-LETTERS'", "1 to 16 printable"},
+           Case{absl::StrCat(Web(kCloud), Web(kCloud)), "destination[1].dicomweb.name is 'CLOUD'",
+                "no other destination"},
+           Case{absl::StrCat(kPeer, "destination { ae_title: 'PACS' } ",
+                             Web("name: 'PACS' url: 'https://pacs/studies'")),
+                "destination[1].dicomweb.name is 'PACS'", "no other destination"},
+           Case{Web("name: 'A'"), ".dicomweb.url is ''", "https://HOST[:PORT]/PATH/studies"},
+           Case{Web("name: 'A' url: 'ftp://pacs/studies'"), ".dicomweb.url is 'ftp://", "https://"},
+           Case{Web("name: 'A' url: 'https:///studies'"), ".dicomweb.url is", "HOST"},
+           Case{Web("name: 'A' url: 'https://pacs/dicom-web'"), ".dicomweb.url is", "/studies"},
+           Case{Web("name: 'A' url: 'https://pacs/x?y=/studies'"), ".dicomweb.url is", "/studies"},
+           Case{Web("name: 'A' url: 'https://u:p@pacs/studies'"), ".dicomweb.url is",
+                "without a user name"},
+           Case{Web("name: 'A' url: 'https://pacs/a b/studies'"), ".dicomweb.url is", "https://"},
+           Case{Web(absl::StrCat("name: 'A' url: 'https://pacs/", std::string(1024, 'a'),
+                                 "/studies'")),
+                ".dicomweb.url is", "at most 1024"},
+           Case{Web(plain), ".dicomweb.url is 'http://pacs/studies'", "`unprotected: true`"},
+           Case{Web(absl::StrCat(plain, "unprotected: true bearer_token_file: '/t'")),
+                ".dicomweb.bearer_token_file is '/t'", "a token is a secret"},
+           Case{Web(absl::StrCat(kCloud, "unprotected: true")), ".dicomweb.unprotected is true",
+                "false with"},
+           Case{Web(absl::StrCat(kCloud, "certificate_file: 'c'")),
+                ".dicomweb.private_key_file is ''", "a PEM file"},
+           Case{Web(absl::StrCat(kCloud, "private_key_file: 'k'")),
+                ".dicomweb.certificate_file is ''", "a PEM file"},
+           Case{Web("name: 'A' url: 'http://localhost/studies' ca_file: 'ca'"),
+                ".dicomweb.ca_file is 'ca'", "only with a url that is https"},
+           Case{Web("name: 'A' url: 'http://localhost/studies' certificate_file: 'c' "
+                    "private_key_file: 'k'"),
+                ".dicomweb.certificate_file is 'c'", "only with a url that is https"},
+       }) {
+    const absl::Status status = Check(c.fields);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.fields;
+    EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(c.complaint), HasSubstr(c.legal)))
+        << c.fields;
+  }
+}
+
 TEST(DicomConfig, DefaultsAreThoseOfTheReference) {
   auto config = ParseServerConfig(
       absl::StrCat("dicom_node { max_associations: 7 ", kPeer, "worklist { peer: 'PACS' } }"),

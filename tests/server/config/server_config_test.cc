@@ -54,6 +54,31 @@ TEST(ServerConfig, AnEmptyFileIsLegal) {
   EXPECT_EQ(config->spool().retain_seconds(), 86400);
 }
 
+TEST(ServerConfig, SecretsGoToNoCollectorInPlainText) {
+  const auto complaint = [](const std::string& endpoint) {
+    return Complaint([&](v1::ServerConfig& config) {
+      config.mutable_traces()->set_endpoint(endpoint);
+      config.mutable_traces()->set_headers_file("/etc/isocenter/headers");
+    });
+  };
+  for (const char* endpoint : {"http://collector:4318/v1/traces", "https://user:word@collector"}) {
+    EXPECT_THAT(complaint(endpoint),
+                AllOf(HasSubstr(absl::StrCat("traces.endpoint is '", endpoint, "'")),
+                      HasSubstr("legal is https://"), HasSubstr("traces.headers_file")));
+  }
+  for (const char* endpoint : {"http://127.0.0.1:4318/v1/traces", "https://collector/v1/traces"}) {
+    v1::ServerConfig config;
+    ApplyDefaults(config);
+    config.mutable_traces()->set_endpoint(endpoint);
+    config.mutable_traces()->set_headers_file("/etc/isocenter/headers");
+    EXPECT_TRUE(ValidateServerConfig(config).ok()) << endpoint;
+  }
+  v1::ServerConfig config;
+  ApplyDefaults(config);
+  config.mutable_traces()->set_endpoint("http://collector:4318/v1/traces");
+  EXPECT_TRUE(ValidateServerConfig(config).ok()) << "without secrets";
+}
+
 TEST(ServerConfig, WhatIsSetStays) {
   auto config = ParseServerConfig(
       "grpc_address: \"0.0.0.0:7\" limits { max_active_jobs: 3 } dicom_node { port: 104 }", "f");

@@ -66,8 +66,8 @@ class SenderTest : public ::testing::Test {
     SenderOptions options;
     options.node.audit = &sent_;
     options.await_report = await_report_;
-    options.destinations.push_back({.peer = {"PACS", "127.0.0.1", port_},
-                                    .route = {.destination = {"PACS", commitment_}},
+    options.destinations.push_back({.route = {.destination = {"PACS", commitment_}},
+                                    .peer = {"PACS", "127.0.0.1", port_},
                                     .max_associations = associations,
                                     .first_retry = absl::Milliseconds(20),
                                     .longest_retry = absl::Milliseconds(100),

@@ -298,8 +298,11 @@ export interface Transfer {
 // Counts are instances.
 export interface Destination {
   name: string;
-  host: string;
-  port: number;
+  // By C-STORE.
+  host: string | null;
+  port: number | null;
+  // By STOW-RS instead.
+  url: string | null;
   queued: number;
   sending: number;
   failed: number;
@@ -308,6 +311,11 @@ export interface Destination {
   reason: string | null;
   attempts: number;
   next_try_time: string | null;
+}
+
+// Where it is.
+export function placeOf(destination: Pick<Destination, 'host' | 'port' | 'url'>): string {
+  return destination.url ?? `${destination.host}:${destination.port}`;
 }
 
 // A protocol that refines; a second pass has neither algorithm nor iterations.

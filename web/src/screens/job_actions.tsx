@@ -1,6 +1,6 @@
 // What can be done with a finished volume: download, send, refine, compare.
 import { useMemo, useState } from 'preact/hooks';
-import type { Job as JobMessage, JobDetail, RefinementOffer, Transfers } from '../api/types.ts';
+import { type Job as JobMessage, type JobDetail, type RefinementOffer, type Transfers, placeOf } from '../api/types.ts';
 import { bytes, coarseSeconds, plural } from '../lib/format.ts';
 import { relatedName } from '../lib/relations.ts';
 import { go, href, jobHref } from '../lib/router.ts';
@@ -84,7 +84,7 @@ function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) 
         <label>
           Destination
           <select value={destination} onChange={(event) => setChosen(event.currentTarget.value)}>
-            {data.destinations.map((d) => <option key={d.name} value={d.name}>{d.name} ({d.host}:{d.port})</option>)}
+            {data.destinations.map((d) => <option key={d.name} value={d.name}>{d.name} ({placeOf(d)})</option>)}
           </select>
         </label>
       )}

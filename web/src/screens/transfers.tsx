@@ -1,7 +1,7 @@
 // DICOM destinations and what is on its way to them.
 import { useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
-import type { Destination, Transfer, Transfers as Answer, TransferState } from '../api/types.ts';
+import { type Destination, type Transfer, type Transfers as Answer, type TransferState, placeOf } from '../api/types.ts';
 import { coarseSeconds, count, plural, time, words } from '../lib/format.ts';
 import { go, href, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
@@ -95,7 +95,7 @@ function DestinationCard({ destination: d, stuck, mayChange, onRetry }: CardProp
   return (
     <article class={`room card destination-${state}`} aria-label={`Destination ${d.name}`}>
       <header><h2 title={d.name}>{d.name}</h2><Chip kind={state} text={text} /></header>
-      <p class="quiet one-line">{d.host}:{d.port}</p>
+      <p class="quiet one-line" title={placeOf(d)}>{placeOf(d)}</p>
       <p class="numbers split">
         <span>{count(d.queued)} waiting</span><span>{count(d.sending)} sending</span>
         <span class={d.failed > 0 ? 'bad' : ''}>{count(d.failed)} failed</span>
