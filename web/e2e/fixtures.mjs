@@ -197,6 +197,24 @@ export function pauses(now) {
   return { WORKSTATION: { reason: 'association refused: called AE title not recognized', attempts: 6, next_try_time: iso(now + 212_000) } };
 }
 
+// Newest first: a test that is not passed, and the baseline before it, of a room with the longest name that is legal.
+export function quality(now) {
+  const result = (id, hours, over) => ({
+    id, station_name: 'R'.repeat(64), protocol: 'fdk_smooth', job_id: '20260301T092900-done0003', phantom: 'quality',
+    record_time: iso(now - hours * 3_600_000), recorded_by: 'physics', baseline: false, passed: null,
+    measures: { noise_hu: 13.4, water_hu: -0.36, mtf50_low_edge_per_mm: 0.497, detectability_10mm: 1.56 }, verdicts: [], ...over,
+  });
+  const verdict = (name, value, baseline, tolerance, passed) => ({ name, value, baseline, tolerance, passed });
+  return [
+    result('q2', 1, {
+      passed: false, measures: { noise_hu: 37.9, water_hu: -0.02, detectability_10mm: 0.548 },
+      verdicts: [verdict('noise_hu', 37.9, 13.4, 1.34, false), verdict('water_hu', -0.02, -0.36, 4, true), verdict('mtf50_low_edge_per_mm', null, 0.497, 0.075, false),
+        verdict('detectability_10mm', 0.548, 1.56, 0.234, false)],
+    }),
+    result('q1', 200, { baseline: true }),
+  ];
+}
+
 export const REFINEMENTS = [
   { protocol: 'fdk_then_asd_pocs', description: 'Few views: total variation', algorithm: 'asd_pocs', iterations: 20, subsets: 20, deadline_seconds: 600 },
   { protocol: 'fdk_then_ossart', description: 'Ordered subsets, after the volume of the arm', algorithm: 'os_sart', iterations: 5, subsets: 20, deadline_seconds: null },

@@ -26,6 +26,7 @@ export class MockServer {
     this.startTime = now - 12_605_000;
     this.jobs = new Map(fixtures.jobs(now).map((job) => [job.job_id, job]));
     this.transfers = fixtures.transfers(now);
+    this.quality = fixtures.quality(now);
     this.devices = fixtures.devices();
     this.destinations = ['PACS', 'WORKSTATION'];
     this.history = fixtures.history;
@@ -228,6 +229,7 @@ export class MockServer {
     if (path === 'transfers') return json(this.transferPage(query));
     if (path === 'jobs') return json(this.jobPage(query));
     if (path === 'filters') return json(this.filters());
+    if (path === 'quality') return json({ results: this.quality, truncated: false });
     if (path === 'refinements') return json({ refinements: fixtures.REFINEMENTS });
     const job = this.jobs.get(decodeURIComponent(parts[1] ?? ''));
     if (parts[0] !== 'jobs' || !job) throw new Refusal(404, 'NOT_FOUND', `there is no job '${parts[1]}'`);
