@@ -74,6 +74,7 @@ export const lookScenarios = {
       const cut = await page.evaluate(() => [...document.querySelectorAll('.pane .whole, .toggle span')]
         .filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map((e) => e.textContent));
       assert.deepEqual(cut, [], `cut in a window of ${width}`);
+      assert.deepEqual(await page.evaluate(coveredEdges), [], `covered in a window of ${width}`);
       const names = await page.locator('.pane[data-axis="axial"] .whole').allTextContents();
       assert.equal(new Set(names).size, 3, names.join(' | '));
     }
@@ -133,4 +134,14 @@ function outOfItsCard() {
     const card = cell.closest('.card').getBoundingClientRect();
     return cell.getBoundingClientRect().right > card.right + 1 && getComputedStyle(cell).display !== 'none';
   }).map((cell) => cell.textContent.slice(0, 40));
+}
+
+// Runs in the page: letters that say where the patient's sides are, which other words lie upon.
+function coveredEdges() {
+  const covered = [];
+  for (const pane of document.querySelectorAll('.pane')) for (const edge of pane.querySelectorAll('.edge')) for (const words of pane.querySelectorAll('.at > *')) {
+    const [a, b] = [edge, words].map((element) => element.getBoundingClientRect());
+    if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) covered.push(`${edge.textContent} by ${words.textContent}`);
+  }
+  return covered;
 }

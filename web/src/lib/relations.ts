@@ -15,6 +15,12 @@ export function refinedName(job: Refined, several: boolean, now: number): string
   return `${RELATIONS.refined}: ${how}${several ? `, ${time(job.create_time, now)}` : ''}`;
 }
 
+// Of a name, what fits into the corner of a picture: of refinements that are told apart by their time, that.
+export function shortName(name: string): string {
+  const parts = name.split(', ');
+  return parts.length > 2 ? `${RELATIONS.refined}, ${parts.at(-1)}` : name;
+}
+
 // The relation, with the protocol where several have the same; `besides`: the job itself is a refinement, too.
 export function relatedName(related: RelatedJob, all: RelatedJob[], besides: boolean, now: number): string {
   const several = all.filter((r) => r.relation === related.relation).length > 1;
