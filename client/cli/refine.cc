@@ -72,7 +72,8 @@ absl::Status CheckFlags(const Options& options) {
   const std::string second_pass = SecondPassFlag(options);
   if (second_pass.empty() && options.protocol.empty()) {
     return absl::InvalidArgumentError(
-        "--protocol is not given; legal without it are --metal, --bone, --scatter or several");
+        "--protocol is not given; legal without it are --metal, --bone, --scatter or several; "
+        "`isocenter protocols` lists protocols");
   }
   if (!second_pass.empty() && !options.curves.empty()) {
     return absl::InvalidArgumentError(
