@@ -10,10 +10,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "client/credentials/pem_file.h"
 #include "client/nodes.h"
 #include "client/server_target.h"
 #include "client/token_file.h"
-#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
@@ -101,12 +101,12 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
   }
   if (!address.ca_file.empty()) {
     grpc::SslCredentialsOptions options;
-    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadPemFile("the CA file", address.ca_file));
+    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadCertificates("the CA file", address.ca_file));
     if (!address.certificate_file.empty()) {
       ISO_ASSIGN_OR_RETURN(options.pem_cert_chain,
-                           ReadPemFile("the certificate file", address.certificate_file));
+                           ReadCertificates("the certificate file", address.certificate_file));
       ISO_ASSIGN_OR_RETURN(options.pem_private_key,
-                           ReadPemFile("the private key file", address.private_key_file));
+                           ReadPrivateKey("the private key file", address.private_key_file));
     }
     credentials = grpc::SslCredentials(options);
   } else if (!address.certificate_file.empty()) {

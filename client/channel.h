@@ -29,8 +29,8 @@ struct ServerAddress {
 /// connection.
 class ServiceChannel {
  public:
-  /// Errors: those of ReadRegularFile (a credential file), INVALID_ARGUMENT (an address that
-  /// is none, see server_target.h; a file that is not PEM;
+  /// Errors: those of credentials/pem_file.h (a credential file), INVALID_ARGUMENT (an address that
+  /// is none, see server_target.h;
   /// certificate without key or CA; a token that is none, or that the network could read).
   static absl::StatusOr<ServiceChannel> Open(const ServerAddress& address);
   explicit ServiceChannel(std::shared_ptr<grpc::Channel> channel, std::string node = "")

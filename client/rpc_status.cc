@@ -65,6 +65,13 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
     return absl::Status(static_cast<absl::StatusCode>(status.error_code()), OwnWords(status));
   }
+  // No connection is tried: TLS could not be set up on this side.
+  if (absl::StartsWith(text, "empty address list")) {
+    return absl::InvalidArgumentError(
+        "TLS cannot be set up with these files: is --key (ISOCENTER_KEY) the private key of "
+        "--cert, "
+        "and are the certificates of --ca and --cert undamaged?");
+  }
   if (ContainsAny(text, {"failed to connect", "connections to all backends", "DNS resolution"})) {
     return Broken(IsCutHandshake(text) ? Break::kHandshake : Break::kUnreachable,
                   absl::StrCat("the server cannot be reached: ", ExplainConnectionFailure(text)));

@@ -3,7 +3,9 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
@@ -12,6 +14,7 @@
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/job_client.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {
@@ -53,8 +56,13 @@ absl::Status Protocols(const Options& options) {
                     protocol.description()});
   }
   if (!options.name.empty()) {
+    std::vector<std::string> names;
+    for (const v1::ReconstructionProtocol& known : protocols.protocol()) {
+      names.push_back(known.name());
+    }
     return absl::NotFoundError(absl::StrCat("there is no protocol '", options.name,
-                                            "'; `isocenter protocols` lists them"));
+                                            "'; `isocenter protocols` lists them",
+                                            DidYouMean(options.name, names)));
   }
   return options.json.Report(FormatTable(rows), all);
 }

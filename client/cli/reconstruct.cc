@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/fan_beam.h"
@@ -273,13 +274,17 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(VolumeDestination(options)));
   ISO_RETURN_IF_ERROR(options.json.Check({options.acquisition.input}));
   const bool iterative = options.algorithm != "fdk";
-  if (!options.curve.empty()) {
-    if (!iterative) {
-      return absl::InvalidArgumentError(
-          "--curve needs an iterative --algorithm; fdk has no passes");
-    }
-    ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
+  std::vector<std::string> of_passes = ChangedFlags(options.iterative);
+  if (!options.curve.empty()) of_passes.emplace_back("--curve");
+  if (options.deadline_seconds > 0) of_passes.emplace_back("--deadline");
+  if (!iterative && !of_passes.empty()) {
+    const std::vector<std::string> all = AlgorithmChoices();  // fdk is the first
+    return absl::InvalidArgumentError(
+        absl::StrCat(absl::StrJoin(of_passes, ", "),
+                     " without an iterative --algorithm, fdk has no passes; legal with it are ",
+                     absl::StrJoin(all.begin() + 1, all.end(), ", ")));
   }
+  if (!options.curve.empty()) ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
   if (!iterative) return std::nullopt;
   for (const auto& [flag, given] : {std::pair("--metal", options.metal),
                                     {"--bone", options.bone},
@@ -527,7 +532,7 @@ void AddReconstructCommand(flags::Command program) {
   AddFilterFlags(command.Under("Filter"), o);
   AddCorrectionFlags(command.Under("Corrections"), o);
   AddIterativeFlags(command, o.iterative);
-  flags::Command iterations = command.Under("Iterative algorithms");
+  flags::Command iterations = command.Under(kIterativeGroup);
   iterations
       .Add("--curve", o.curve,
            "residual (what the volume does not explain of the frames) and objective of each pass: "

@@ -74,7 +74,7 @@ absl::Status CheckFlags(const Options& options) {
   if (second_pass.empty() && options.protocol.empty()) {
     return absl::InvalidArgumentError(
         "--protocol is not given; legal without it are --metal, --bone, --scatter, --cone-beam or "
-        "several");
+        "several; `isocenter protocols` lists protocols");
   }
   if (!second_pass.empty() && !options.curves.empty()) {
     return absl::InvalidArgumentError(

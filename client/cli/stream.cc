@@ -229,7 +229,8 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   };
   stream.on_warning = [&told](const v1::JobWarning& w) { told.warnings.Print(w.text()); };
   stream.on_preview = [&told](const v1::Preview& p) { told.preview.Show(p); };
-  stream.on_interrupted = [&told](const absl::Status& why) {
+  stream.on_interrupted = [&told, &interrupt](const absl::Status& why) {
+    if (interrupt.happened()) return;  // who cancels the job knows why its stream ends
     told.warnings.Print(absl::StrCat("the connection broke and is tried again: ", why.message()));
   };
   stream.on_moved = [&told](const std::string& node) {

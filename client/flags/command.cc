@@ -61,9 +61,10 @@ CLI::Validator Between(T least, T most, const std::string& shown_in_help) {
       if constexpr (std::is_integral_v<T>) text = absl::StrCat(value);
       return "";
     }
+    const bool any = std::is_floating_point_v<T> && least == std::numeric_limits<T>::lowest();
     return absl::StrCat("'", text, "'; legal is a ",
-                        std::is_floating_point_v<T> ? "number" : "whole number", " from ",
-                        RangeText(least, most));
+                        std::is_floating_point_v<T> ? "number" : "whole number",
+                        any ? "" : absl::StrCat(" from ", RangeText(least, most)));
   };
   return CLI::Validator(check, shown_in_help);
 }

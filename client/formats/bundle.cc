@@ -1,6 +1,5 @@
 #include "client/formats/bundle.h"
 
-#include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/corrections.h"
+#include "proto/text/message_text.h"
 #include "proto/wire/acquisition.h"
 
 namespace isocenter::formats {
@@ -25,25 +25,10 @@ constexpr char kFormatName[] = "isocenter-bundle";
 constexpr uint64_t kDosesLimit = 1 << 20;  // 10000 numbers
 constexpr uint64_t kTextLimit = 64 << 20;  // 10000 matrices in text are about 3 MB
 
-/// Keeps the first syntax error of a text-format file.
-class FirstError : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int column, const std::string& message) override {
-    if (text.empty())
-      text = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
-  }
-  std::string text;
-};
-
 absl::StatusOr<v1::AcquisitionHeader> ReadHeader(const std::filesystem::path& path) {
   ISO_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kTextLimit));
   v1::AcquisitionHeader header;
-  FirstError error;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&error);
-  if (!parser.ParseFromString(text, &header)) {
-    return absl::InvalidArgumentError(absl::StrCat(path.string(), ": ", error.text));
-  }
+  ISO_RETURN_IF_ERROR(text::ParseMessage(text, path.string(), "docs/formats/bundle.md", header));
   return header;
 }
 

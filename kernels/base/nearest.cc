@@ -6,13 +6,16 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/types/span.h"
 
 namespace isocenter {
 namespace {
 
 constexpr size_t kLongestWord = 64;
 constexpr size_t kShortestPart = 3;
+constexpr size_t kMostOffered = 4;
 
 /// Without what is no mistake.
 std::string Plain(absl::string_view word) {
@@ -36,17 +39,34 @@ size_t Mistakes(absl::string_view a, absl::string_view b) {
   return d[a.size()][b.size()];
 }
 
-/// The only candidate that begins or ends with the word.
-std::string Completed(absl::string_view plain, const std::vector<std::string>& candidates) {
-  if (plain.size() < kShortestPart) return "";
-  std::string found;
+std::vector<std::string> Those(const std::vector<std::string>& candidates,
+                               bool (*fits)(absl::string_view, absl::string_view),
+                               absl::string_view plain) {
+  std::vector<std::string> found;
   for (const std::string& candidate : candidates) {
-    const std::string other = Plain(candidate);
-    if (!absl::StartsWith(other, plain) && !absl::EndsWith(other, plain)) continue;
-    if (!found.empty()) return "";
-    found = candidate;
+    if (fits(Plain(candidate), plain)) found.push_back(candidate);
   }
   return found;
+}
+
+/// The candidates that begin with the word, else those that end with it.
+std::vector<std::string> Completed(absl::string_view word,
+                                   const std::vector<std::string>& candidates) {
+  const std::string plain = Plain(word);
+  if (plain.size() < kShortestPart) return {};
+  const auto begins = [](absl::string_view a, absl::string_view b) {
+    return absl::StartsWith(a, b);
+  };
+  const auto ends = [](absl::string_view a, absl::string_view b) { return absl::EndsWith(a, b); };
+  std::vector<std::string> found = Those(candidates, begins, plain);
+  return found.empty() ? Those(candidates, ends, plain) : found;
+}
+
+/// "A", "A or B", "A, B or C".
+std::string OneOf(const std::vector<std::string>& names) {
+  const absl::Span<const std::string> but_last(names.data(), names.size() - 1);
+  return but_last.empty() ? names.front()
+                          : absl::StrCat(absl::StrJoin(but_last, ", "), " or ", names.back());
 }
 
 }  // namespace
@@ -65,12 +85,18 @@ std::string Nearest(absl::string_view word, const std::vector<std::string>& cand
     fewest = mistakes;
     nearest = candidate;
   }
-  return nearest.empty() ? Completed(plain, candidates) : nearest;
+  if (!nearest.empty()) return nearest;
+  const std::vector<std::string> completed = Completed(word, candidates);
+  return completed.size() == 1 ? completed.front() : "";
 }
 
 std::string DidYouMean(absl::string_view word, const std::vector<std::string>& candidates) {
-  const std::string nearest = Nearest(word, candidates);
-  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+  if (const std::string nearest = Nearest(word, candidates); !nearest.empty()) {
+    return absl::StrCat("; did you mean ", nearest, "?");
+  }
+  const std::vector<std::string> completed = Completed(word, candidates);
+  if (completed.empty() || completed.size() > kMostOffered || word.size() > kLongestWord) return "";
+  return absl::StrCat("; did you mean ", OneOf(completed), "?");
 }
 
 }  // namespace isocenter

@@ -13,6 +13,7 @@ import grpc
 from isocenter.errors import InvalidArgument, NotFound
 
 NODE_METADATA = "isocenter-node"  # names the node that a call is meant for
+_DEFAULT_PORT = 50051
 _MOST_PEM_BYTES = 16 << 20
 _MOST_TOKEN_BYTES = 9 << 10  # a token of 8 KiB, and what may follow its line
 _OPTIONS = (
@@ -46,10 +47,16 @@ def _read(what: str, file, most: int) -> bytes:
     return content
 
 
-def _read_pem(what: str, file) -> bytes:
+def _read_pem(what: str, file, legal: str) -> bytes:
+    """A PEM file with a whole block whose label ends with `legal`: what gRPC cannot use it does not tell."""
     content = _read(what, file, _MOST_PEM_BYTES)
     if b"-----BEGIN " not in content:
         raise InvalidArgument(f"{what} {file} is no PEM file: it has no line -----BEGIN")
+    labels = [label.decode("latin-1") for label in re.findall(rb"-----BEGIN ([^\n]*?)-----.+?-----END \1-----", content, re.DOTALL)]
+    if not any(label.endswith(legal) for label in labels):
+        raise InvalidArgument(f"{what} {file} holds {labels[0] if labels else 'nothing whole'}; legal is a PEM file with BEGIN {legal}")
+    if legal == "PRIVATE KEY" and b"ENCRYPTED" in content:
+        raise InvalidArgument(f"{what} {file} has a passphrase; legal is a key without one")
     return content
 
 
@@ -113,19 +120,21 @@ def _credentials(ca_file, certificate_file, private_key_file) -> Optional[grpc.C
         if certificate_file is not None:
             raise InvalidArgument("a client certificate needs TLS: give ca_file, the certificate authority of the server, too")
         return None
-    authority = _read_pem("ca_file", ca_file)
+    authority = _read_pem("ca_file", ca_file, "CERTIFICATE")
     if certificate_file is None:
         return grpc.ssl_channel_credentials(authority)
-    key = _read_pem("private_key_file", private_key_file)
-    return grpc.ssl_channel_credentials(authority, key, _read_pem("certificate_file", certificate_file))
+    key = _read_pem("private_key_file", private_key_file, "PRIVATE KEY")
+    return grpc.ssl_channel_credentials(authority, key, _read_pem("certificate_file", certificate_file, "CERTIFICATE"))
 
 
 class Channel:
     """A connection to one server; connects when it is first used. Thread-safe."""
 
     def __init__(self, address: str, ca_file=None, certificate_file=None, private_key_file=None, token_file=None, node: str = ""):
-        if not isinstance(address, str) or not re.fullmatch(r"unix:.+|.+:\d{1,5}", address):
-            raise InvalidArgument(f"address is {address!r}; legal is HOST:PORT or unix:PATH")
+        if isinstance(address, str) and re.fullmatch(r"[\w.-]+|\[[0-9a-fA-F:.]+\]", address):
+            address = f"{address}:{_DEFAULT_PORT}"
+        if not isinstance(address, str) or "://" in address or not re.fullmatch(r"unix:.+|.+:\d{1,5}", address):
+            raise InvalidArgument(f"address is {address!r}; legal is HOST:PORT, HOST alone for port {_DEFAULT_PORT}, or unix:PATH")
         self.address, self.node = address, node
         credentials = _credentials(ca_file, certificate_file, private_key_file)
         self._token_file = None if token_file is None else _open_token_file(token_file, address, credentials is not None)

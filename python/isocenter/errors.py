@@ -5,6 +5,7 @@ connection comes with what to look at.
 """
 
 import enum
+import re
 from typing import Optional
 
 import grpc
@@ -134,27 +135,59 @@ def _contains(text: str, words) -> bool:
     return any(word in text for word in words)
 
 
-def _advice(text: str) -> str:
-    """What to look at, by what gRPC says of the handshake."""
+def _is_cut(text: str) -> bool:
+    """A server ends the connection without a word when it expects TLS, or does not take the certificate."""
+    told = _contains(text, ("certificate", "wrong version number", "WRONG_VERSION_NUMBER"))
+    return not told and _contains(text, _CUT)
+
+
+def _peer(text: str) -> str:
+    """Of whom gRPC speaks: "127.0.0.1:50051", the path of a socket, or a name that is not known."""
+    found = re.search(r"(?:ipv4:|ipv6:|unix:|DNS resolution failed for )(.*?)(?:: |$)", text)
+    return found[1] if found else "the address"
+
+
+def _explained(text: str) -> str:
+    """Why no connection came about, without gRPC's words for it; client/connection_failure.cc says the same."""
+    peer = _peer(text)
     if "certificate verify failed" in text:
-        return "its certificate is not of an authority in ca_file, or has expired"
+        return f"the certificate of {peer} is not of an authority in ca_file, or has expired"
     if "is not in peer certificate" in text:
         return "its certificate is for another name than that in the address"
-    # A server ends the connection without a word when it expects TLS, or does not take the certificate.
-    if _contains(text, ("Socket closed", "handshake failed", "Connection reset")):
-        return "it expects TLS, or another certificate: look at ca_file, certificate_file and private_key_file, and at its log"
-    return "check that isocenterd runs and that the address is right"
+    if _contains(text, ("wrong version number", "WRONG_VERSION_NUMBER")):
+        return f"{peer} speaks no TLS: leave out ca_file, certificate_file and private_key_file, or give the port that has TLS"
+    if "http1.x" in text:
+        return f"{peer} is a web server, perhaps the operator page; legal is the HOST:PORT of isocenterd's grpc_address, by default port 50051"
+    if _is_cut(text):
+        return (
+            f"{peer} ended the connection: it expects TLS, or another certificate, or is another port than that of gRPC, by default "
+            "50051: look at ca_file, certificate_file and private_key_file, and at its log"
+        )
+    if "DNS resolution" in text:
+        return f"no address is known of {peer}; check that the address is right, legal is HOST:PORT"
+    check = "; check that isocenterd runs and that the address is right"
+    if "refused" in text:
+        return f"connection refused, nothing listens at {peer}{check}"
+    if "No such file" in text:
+        return f"there is no socket {peer}{check}"
+    if _contains(text, ("unreachable", "No route")):
+        return f"no network leads to {peer}{check}"
+    return f"no answer from {peer}{check}"
 
 
-def _unavailable(text: str) -> Unavailable:
+def _unavailable(text: str) -> IsocenterError:
+    # No connection is tried: TLS could not be set up on this side.
+    if text.startswith("empty address list"):
+        return InvalidArgument(
+            "TLS cannot be set up with these files: is private_key_file the key of certificate_file, and are the certificates of ca_file and "
+            "certificate_file whole?"
+        )
     if _contains(text, _NEVER_STOOD):
-        cut = _contains(text, _CUT) and "certificate" not in text
-        message = f"the server cannot be reached ({text}); {_advice(text)}"
-        return Unavailable(message, Break.HANDSHAKE if cut else Break.UNREACHABLE)
+        return Unavailable(f"the server cannot be reached: {_explained(text)}", Break.HANDSHAKE if _is_cut(text) else Break.UNREACHABLE)
     if not text or _contains(text, _BROKE):
         # 503: a proxy has no server for the call, which therefore began nothing.
         no_server = "http2 header with status: 503" in text
-        message = f"the connection to the server broke, or it is shutting down ({text}); try again"
+        message = "the connection to the server broke, or it is shutting down; try again"
         return Unavailable(message, Break.UNREACHABLE if no_server else Break.CONNECTION)
     return Unavailable(text)
 

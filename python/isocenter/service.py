@@ -172,7 +172,7 @@ def connect(
     token_file=None,
     node: str = "",
 ) -> Service:
-    """The service at HOST:PORT or unix:PATH; connects when it is first used.
+    """The service at HOST:PORT, HOST alone (port 50051) or unix:PATH; connects when it is first used.
 
     ca_file: PEM, authorities that may have signed the server: turns TLS on. certificate_file, private_key_file: PEM, of this client
     (mutual TLS). token_file: a token of this client, on its first line; without TLS to this machine only. node: of several behind the

@@ -2,22 +2,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
-#include "google/protobuf/io/tokenizer.h"
-#include "google/protobuf/text_format.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
+#include "proto/text/message_text.h"
 #include "server/base/protected_url.h"
 #include "server/config/addresses.h"
 #include "server/config/cluster.h"
@@ -26,36 +21,9 @@
 #include "server/config/fields.h"
 #include "server/config/mistakes.h"
 #include "server/config/openid_config.h"
-#include "server/config/text_mistakes.h"
 
 namespace isocenter::config {
 namespace {
-
-/// The library's own words are for those who program with it: TextMistakes says what is wrong.
-class Silent : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string&) override {
-    if (!first_) first_ = {line + 1, column + 1};
-  }
-  /// "LINE:COLUMN" of the first mistake.
-  std::string Place() const {
-    return first_ ? absl::StrCat(first_->first, ":", first_->second) : "1:1";
-  }
-
- private:
-  std::optional<std::pair<int, int>> first_;
-};
-
-/// A line for each mistake. A text of 16 MiB may have a million.
-std::string JoinMistakes(std::vector<std::string> mistakes) {
-  constexpr size_t kMostShown = 20;
-  const size_t more = mistakes.size() - std::min(mistakes.size(), kMostShown);
-  if (more > 0) {
-    mistakes.resize(kMostShown);
-    mistakes.push_back(absl::StrCat("and ", more, " more mistakes"));
-  }
-  return absl::StrJoin(mistakes, "\n");
-}
 
 absl::Status CheckTls(absl::string_view field, const v1::TlsConfig& tls) {
   if (tls.certificate_file().empty()) {
@@ -254,22 +222,10 @@ void CheckLimits(const v1::LimitsConfig& limits, Mistakes& mistakes) {
 
 absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
                                                    absl::string_view file_name) {
-  Silent errors;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&errors);
   v1::ServerConfig config;
-  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // editors of some systems write this mark
-  const std::string whole(text);
-  if (parser.ParseFromString(whole, &config)) return config;
-  std::vector<std::string> mistakes =
-      TextMistakes(whole, file_name, *v1::ServerConfig::descriptor());
-  if (mistakes.empty()) {
-    mistakes.push_back(
-        absl::StrCat(file_name, ":", errors.Place(),
-                     ": this cannot be read; legal is FIELD: VALUE or FIELD { ... }, "
-                     "as docs/configuration-reference.md lists them"));
-  }
-  return absl::InvalidArgumentError(JoinMistakes(std::move(mistakes)));
+  ISO_RETURN_IF_ERROR(
+      text::ParseMessage(text, file_name, "docs/configuration-reference.md", config));
+  return config;
 }
 
 absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path) {

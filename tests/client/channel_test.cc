@@ -22,6 +22,9 @@ namespace {
 using isocenter::testing::WrongPemFile;
 using ::testing::HasSubstr;
 
+constexpr char kCertificate[] = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+constexpr char kKey[] = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n";
+
 class WrongCredential : public ::testing::TestWithParam<WrongPemFile> {};
 
 void ExpectRefused(const ServerAddress& address, absl::string_view name, const std::string& path) {
@@ -37,7 +40,7 @@ TEST_P(WrongCredential, IsNamedAndNotRead) {
   const std::string wrong = (files.path() / GetParam().name).string();
   GetParam().make(wrong);
   const std::string pem = (files.path() / "good.pem").string();
-  std::ofstream(pem) << "-----BEGIN CERTIFICATE-----\n";
+  std::ofstream(pem) << kCertificate << kKey;
   ExpectRefused({.ca_file = wrong}, "CA", wrong);
   ExpectRefused({.ca_file = pem, .certificate_file = wrong, .private_key_file = pem}, "certificate",
                 wrong);
@@ -52,6 +55,37 @@ TEST_P(WrongCredential, IsNoTokenEither) {
   const absl::Status status = ServiceChannel::Open({.token_file = wrong}).status();
   EXPECT_EQ(status.code(), GetParam().code) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr(wrong));
+}
+
+// gRPC takes what is no certificate without a word, and then knows no address.
+TEST(PemFile, WhatTlsCannotUseIsNamed) {
+  const isocenter::testing::TemporaryDirectory files;
+  const std::string good = (files.path() / "good").string(), bad = (files.path() / "bad").string();
+  std::ofstream(good) << kCertificate << kKey;
+  const auto said = [&](const std::string& text, const ServerAddress& address) {
+    std::ofstream(bad) << text;
+    return std::string(ServiceChannel::Open(address).status().message());
+  };
+  const ServerAddress ca{.ca_file = bad};
+  const ServerAddress key{.ca_file = good, .certificate_file = good, .private_key_file = bad};
+  EXPECT_EQ(said(kKey, ca), absl::StrCat("the CA file is ", bad,
+                                         ", which holds PRIVATE KEY and no certificate; legal is a "
+                                         "PEM file with BEGIN CERTIFICATE"));
+  EXPECT_THAT(
+      said("-----BEGIN CERTIFICATE REQUEST-----\nMAA=\n-----END CERTIFICATE REQUEST-----\n", ca),
+      HasSubstr("holds CERTIFICATE REQUEST and no certificate"));
+  EXPECT_THAT(said("-----BEGIN CERTIFICATE-----\nMAA", ca),
+              HasSubstr("ends within its CERTIFICATE"));
+  EXPECT_THAT(said(absl::StrCat(kCertificate, "-----BEGIN CERTIFICATE-----\nM*A=\n",
+                                "-----END CERTIFICATE-----\n"),
+                   ca),
+              HasSubstr("has a damaged CERTIFICATE"));
+  EXPECT_THAT(said("-----BEGIN ", ca), HasSubstr("no certificate"));
+  EXPECT_THAT(said(kCertificate, key), HasSubstr("holds CERTIFICATE and no private key"));
+  EXPECT_THAT(
+      said("-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----", key),
+      HasSubstr("has a passphrase"));
+  EXPECT_EQ(said(absl::StrCat("made by hand\n", kCertificate), ca), "");
 }
 
 TEST(TokenFile, IsReadAgainWhenItHasChanged) {

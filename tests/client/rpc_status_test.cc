@@ -48,6 +48,14 @@ TEST(RpcStatusTest, SaysWhatToLookAtWhenNoServerAnswered) {
               HasSubstr("10.0.0.1:1 is a web server"));
 }
 
+TEST(RpcStatusTest, FilesThatTlsCannotBeSetUpWithAreNoServerThatIsAway) {
+  const absl::Status status = Unavailable("empty address list: ");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status),
+              AllOf(HasSubstr("is --key (ISOCENTER_KEY) the private key of --cert"),
+                    Not(HasSubstr("address list"))));
+}
+
 TEST(RpcStatusTest, AConnectionThatBrokeIsNotOneThatNeverWas) {
   for (const char* text : {"Socket closed", "Connection reset by peer", "GOAWAY received", ""}) {
     EXPECT_THAT(Message(Unavailable(text)), HasSubstr("broke, or it is shutting down"));

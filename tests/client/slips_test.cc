@@ -41,6 +41,8 @@ constexpr const char* kOfOthers[] = {"not expected",
                                      "secure client channel",
                                      "Deadline Exceeded",
                                      "Message type",
+                                     "isocenter.v1",
+                                     "empty address list",
                                      "terminate called",
                                      "std::"};
 
@@ -111,6 +113,11 @@ constexpr Slip kSlips[] = {
     {"reconstruct x --out v.mha --window han", 2, "did you mean hann?"},
     {"reconstruct x --out v.mha --algorithm os_satr", 2, "did you mean os_sart?"},
     {"reconstruct x --out v.mha --backend cudda", 2, "did you mean cuda?"},
+    {"reconstruct x --out v.mha --iterations 5", 1,
+     "--iterations without an iterative --algorithm"},
+    {"reconstruct x --out v.mha --prior 1 --curve c.csv", 1, "legal with it are sirt, sart"},
+    {"refine J --deadline soon", 2, "--deadline is 'soon'; legal is a number"},
+    {"calibrations --json", 2, "a command is missing; legal is list"},
     // Addresses.
     {"health --server ''", 1, "without a host; legal is host:port"},
     {"health --server :50051", 1, "without a host; legal is host:port"},
@@ -150,6 +157,30 @@ TEST(Slips, AreToldInOurWordsWhatIsLegal) {
     }
   }
   EXPECT_GE(std::size(kSlips), 60u);
+}
+
+TEST(Slips, InFilesThatPeopleWriteAreToldAllAtOnce) {
+  TemporaryDirectory directory;
+  const std::string bundle = directory / "b", physics = directory / "p.textproto";
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--out", bundle, "--frames", "3",
+                        "--detector", "8x8"})
+                .exit_code,
+            0);
+  WriteBytes(directory / "b" / "acquisition.textproto",
+             "pateint_study { }\npixel_type: PIXEL_TYPE_UINT16_COUNT\n");
+  WriteBytes(physics, "web { }\ntube { kilovolt: 100 }\n");
+  const Outcome header = RunCommand({"stream", bundle});
+  EXPECT_EQ(header.exit_code, 1);
+  EXPECT_THAT(header.err, HasSubstr("acquisition.textproto:1:1: there is no field 'pateint_study'; "
+                                    "did you mean patient_study?"));
+  EXPECT_THAT(header.err, HasSubstr(":2:13: pixel_type is PIXEL_TYPE_UINT16_COUNT; legal is"));
+  const Outcome model =
+      RunCommand({"simulate", "--phantom", "head", "--out", directory / "c", "--physics", physics});
+  EXPECT_THAT(model.err, HasSubstr("p.textproto:1:1: there is no field 'web'"));
+  EXPECT_THAT(model.err, HasSubstr("p.textproto:2:8: tube has no field 'kilovolt'"));
+  for (const char* words : kOfOthers) {
+    EXPECT_THAT(header.err + model.err, Not(HasSubstr(words)));
+  }
 }
 
 TEST(Slips, BashIsGivenCommandsFlagsAndValues) {

@@ -41,6 +41,12 @@ class DocsHtmlTest(unittest.TestCase):
                     self.must_lead_somewhere(page, target)
         self.assertGreater(count, 200)
 
+    def test_pages_are_called_by_their_titles(self):
+        index = (self.folder / "index.html").read_text()
+        self.assertIn('<a href="user-guide/console.html">For the scanner console</a>', index)
+        for page in self.folder.rglob("*.html"):
+            self.assertEqual(re.findall(r"<a href=\"[^\"]*\.html\">[\w./-]+\.md</a>", page.read_text()), [], page.name)
+
     def test_links_of_alerts(self):
         targets = re.findall(r"end }}/(runbook\.html#\w+)'", RULES.read_text())
         self.assertGreater(len(targets), 15)

@@ -325,9 +325,14 @@ class PartsTest(support.ServiceTest):
     def test_addresses_and_credentials(self):
         (self.folder / "token").write_text("secret\n")
         (self.folder / "two words").write_text("a token\n")
-        token = self.folder / "token"
+        token, key, cut = (self.folder / name for name in ("token", "key", "cut"))
+        key.write_text("-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n")
+        cut.write_text("-----BEGIN CERTIFICATE-----\nMAA=\n")
         for kind, pattern, arguments in (
-            (isocenter.InvalidArgument, "address is 'host'; legal is HOST:PORT", {"address": "host"}),
+            (isocenter.InvalidArgument, "address is 'http://host:1'; legal is HOST:PORT", {"address": "http://host:1"}),
+            (isocenter.InvalidArgument, "address is 'two words'", {"address": "two words"}),
+            (isocenter.InvalidArgument, "holds PRIVATE KEY; legal is a PEM file with BEGIN CERTIFICATE", {"address": "127.0.0.1:1", "ca_file": key}),
+            (isocenter.InvalidArgument, "holds nothing whole", {"address": "127.0.0.1:1", "ca_file": cut}),
             (isocenter.InvalidArgument, "plain text to 10.0.0.1:1: give ca_file", {"address": "10.0.0.1:1", "token_file": token}),
             (isocenter.InvalidArgument, "is no token", {"address": "127.0.0.1:1", "token_file": self.folder / "two words"}),
             (isocenter.InvalidArgument, "no regular file", {"address": "127.0.0.1:1", "token_file": self.folder}),
@@ -341,6 +346,30 @@ class PartsTest(support.ServiceTest):
             channel = Channel(address, token_file=token)
             self.assertEqual(channel.metadata(), (("authorization", "Bearer secret"),))
             channel.close()
+
+    def test_a_host_alone_means_the_default_port(self):
+        for given, meant in (("localhost", "localhost:50051"), ("[::1]", "[::1]:50051"), ("recon-1.example", "recon-1.example:50051")):
+            channel = Channel(given)
+            self.assertEqual(channel.address, meant)
+            channel.close()
+
+    def test_why_no_connection_came_about_is_told_in_our_words(self):
+        failed = "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.1:7: "
+        for text, said in (
+            (failed + "Failed to connect to remote host: Connection refused", "nothing listens at 10.0.0.1:7"),
+            (failed + "Ssl handshake failed: SSL_ERROR_SSL: WRONG_VERSION_NUMBER", "10.0.0.1:7 speaks no TLS"),
+            (failed + "Trying to connect an http1.x server", "10.0.0.1:7 is a web server"),
+            (failed + "Socket closed", "10.0.0.1:7 ended the connection"),
+            (failed + "certificate verify failed", "not of an authority in ca_file"),
+            (failed + "Network is unreachable", "no network leads to 10.0.0.1:7"),
+            ("DNS resolution failed for nowhere:1: C-ares status", "no address is known of nowhere:1"),
+            ("empty address list: ", "is private_key_file the key of certificate_file"),
+            ("Socket closed", "the connection to the server broke"),
+        ):
+            error = errors._unavailable(text)
+            self.assertIn(said, str(error))
+            for words in ("failed to connect", "last error", "UNKNOWN", "SSL", "C-ares", "address list", "Socket"):
+                self.assertNotIn(words, str(error))
 
     def test_a_token_that_is_renewed_is_read_again(self):
         token, renewed = self.folder / "token", self.folder / "renewed"

@@ -19,7 +19,11 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 SCRIPT = pathlib.Path(__file__).with_name("docs_page.js")
 # A file of its own: the page's Content-Security-Policy allows no other style.
 STYLE = """\
-:root { color-scheme: light dark; }
+:root { color-scheme: light dark; --ground: #fff; --text: #111; --link: #0b57a4; --seen: #5c3a99; }
+@media (prefers-color-scheme: dark) { :root { --ground: #121418; --text: #e6e9ed; --link: #8ab8f0; --seen: #c3a6f5; } }
+html { background: var(--ground); color: var(--text); }
+a { color: var(--link); }
+a:visited { color: var(--seen); }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 0 auto; padding: 0 1rem 2rem; overflow-wrap: break-word; }
 header { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center; padding: .7rem 0; border-bottom: 1px solid #8886; }
 header label { margin-left: auto; }
@@ -27,6 +31,7 @@ header input { font: inherit; max-width: 14rem; }
 .layout { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: 2rem; }
 .layout nav { font-size: .9rem; padding-top: 1rem; }
 .layout nav ul { list-style: none; margin: 0 0 1rem; padding: 0; }
+.layout nav a, .layout nav summary, header a { display: inline-block; padding: .15rem 0; }
 .layout nav [aria-current] { font-weight: 700; }
 .contents { border-left: 3px solid #8886; padding: 0 1rem; font-size: .9rem; }
 #found:empty { display: none; }
@@ -91,6 +96,15 @@ def title_of(page):
     return re.search(r"(?m)^# (.+)$", page.read_text())[1]
 
 
+def name_of(target, text, page):
+    """What a link is called: here no page is a file, so one that is called by its file's name gets the title."""
+    file = html.unescape(target).partition("#")[0]
+    there = pathlib.Path(os.path.normpath(page.parent / file))
+    # docs/qa.md, from a page beside it, is called qa.md or docs/qa.md.
+    by_file = there.suffix == ".md" and there.is_file() and text and f"/{there}".endswith(f"/{text.partition('#')[0]}")
+    return html.escape(title_of(there)) if by_file else text
+
+
 def plain(text):
     """Of HTML."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
@@ -142,9 +156,11 @@ def render(page, pages):
 
     def relink(found):
         target = link_to(html.unescape(found[1]), page)
-        return found[2] if target is None else f'<a href="{html.escape(target)}">{found[2]}</a>'
+        return found[2] if target is None else f'<a href="{html.escape(target)}">{name_of(found[1], found[2], page)}</a>'
 
     body = re.sub(r'<a href="([^"]*)">(.*?)</a>', relink, body, flags=re.S)
+    # What is wider than the window is pushed aside: with the keyboard, too.
+    body = re.sub(r"<(pre|table)>", r'<\1 tabindex="0">', body)
     up = "../" * (len(page.relative_to(DOCS).parts) - 1)
     whole = PAGE.format(
         title=html.escape(title_of(page)), up=up, body=body, navigation=navigation(page, pages, up), contents=contents(reader.toc_tokens)

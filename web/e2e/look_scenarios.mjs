@@ -28,13 +28,14 @@ export const lookScenarios = {
   },
 
   async 'size: nothing is wider than the window, from a telephone to a wall'({ page, open }) {
-    for (const width of [390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
+    for (const width of [390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/quality', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
       await page.setViewportSize({ width, height: 844 });
       await open(hash);
       await shown(page.getByRole('main'));
       await page.waitForTimeout(250);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `${hash} is ${wide} pixels wide in a window of ${width}`);
+      assert.deepEqual(await page.evaluate(outOfItsCard), [], `${hash} in a window of ${width}`);
       // What is pressed together by its neighbours has one letter a line.
       const title = await page.evaluate(() => document.querySelector('.job-heading h1')?.clientHeight ?? 0);
       assert.ok(title < 70, `the title of ${hash} is ${title} pixels high in a window of ${width}`);
@@ -44,16 +45,38 @@ export const lookScenarios = {
   async 'size: nor with nothing to show, or with names as long as they may be'({ page, open, server }) {
     for (const world of [firstDay, crowd]) {
       world(server);
-      for (const width of [390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/node']) {
+      for (const width of [390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/quality', '#/node']) {
         await page.setViewportSize({ width, height: 844 });
         await open(hash);
         await page.reload();
-        await shown(world === crowd && hash !== '#/dicom' && hash !== '#/node' ? page.locator('tbody tr') : page.getByRole('main'));
+        await shown(world === crowd && !['#/dicom', '#/quality', '#/node'].includes(hash) ? page.locator('tbody tr') : page.getByRole('main'));
         // Names of rooms come after the jobs, and the longest is as wide as a filter gets.
         if (world === crowd && hash === '#/jobs') await eventually('rooms to choose from', async () => (await page.getByLabel('Room').locator('option').count()) > 40);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(wide <= width, `${hash} is ${wide} pixels wide in a window of ${width}`);
       }
+    }
+  },
+
+  async 'names: of refinements beside each other all can be read that differs'({ page, open, server }) {
+    const related = [['20260301T092200-refd0004', '09:22:00'], ['20260301T091900-refm0010', '09:19:00']].map(([job_id, begun]) => ({
+      job_id, relation: 'refined', state: 'completed', protocol: 'fdk_then_ossart', create_time: `2026-03-01T${begun}.000Z`, refinement: { algorithm: 'os_sart', iterations: 5 },
+    }));
+    server.detailOver = { related };
+    for (const width of [390, 768, 1280, 2560]) {
+      await page.setViewportSize({ width, height: 844 });
+      await open(job(DONE));
+      await page.reload();
+      const boxes = page.getByLabel(/^Refined: OS-SART, 5 iterations/).and(page.getByRole('checkbox'));
+      await shown(boxes);
+      for (let i = 0; i < 2; i += 1) await boxes.nth(i).check();
+      await eventually('three volumes', async () => (await page.locator('.pane .whole').count()) >= 3);
+      const cut = await page.evaluate(() => [...document.querySelectorAll('.pane .whole, .toggle span')]
+        .filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map((e) => e.textContent));
+      assert.deepEqual(cut, [], `cut in a window of ${width}`);
+      assert.deepEqual(await page.evaluate(coveredEdges), [], `covered in a window of ${width}`);
+      const names = await page.locator('.pane[data-axis="axial"] .whole').allTextContents();
+      assert.equal(new Set(names).size, 3, names.join(' | '));
     }
   },
 
@@ -103,4 +126,22 @@ function poorContrast() {
     if (ratio < 4.5) poor.push(`${element.textContent.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
   }
   return poor;
+}
+
+// Runs in the page: cells of tables that stick out of the card which holds them.
+function outOfItsCard() {
+  return [...document.querySelectorAll('.card table :is(td, th)')].filter((cell) => {
+    const card = cell.closest('.card').getBoundingClientRect();
+    return cell.getBoundingClientRect().right > card.right + 1 && getComputedStyle(cell).display !== 'none';
+  }).map((cell) => cell.textContent.slice(0, 40));
+}
+
+// Runs in the page: letters that say where the patient's sides are, which other words lie upon.
+function coveredEdges() {
+  const covered = [];
+  for (const pane of document.querySelectorAll('.pane')) for (const edge of pane.querySelectorAll('.edge')) for (const words of pane.querySelectorAll('.at > *')) {
+    const [a, b] = [edge, words].map((element) => element.getBoundingClientRect());
+    if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) covered.push(`${edge.textContent} by ${words.textContent}`);
+  }
+  return covered;
 }

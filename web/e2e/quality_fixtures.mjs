@@ -2,7 +2,8 @@
 const DAY_MS = 86_400_000;
 const iso = (ms) => new Date(ms).toISOString();
 
-const ROOM = 'Angio 1 (long name of a hybrid operating theatre)';
+// As long as names may be, with nowhere to break them.
+const ROOM = `Angio1${'R'.repeat(58)}`;
 const BASELINE = { noise_hu: 20.3, water_hu: 0.4, mtf50_edge_per_mm: 0.31, distance_error_mm: 0.12 };
 const TOLERANCE = { noise_hu: 2.03, water_hu: 4, mtf50_edge_per_mm: 0.05, distance_error_mm: 0.5 };
 

@@ -5,13 +5,13 @@ import { DONE, eventually, shown } from './helpers.mjs';
 export const qualityScenarios = {
   async 'quality: what is outside is seen at once, the rest when it is asked for'({ page, open }) {
     await open('#/quality');
-    const room = page.getByRole('region', { name: /^Angio 1/ });
+    const room = page.getByRole('region', { name: /^Angio1/ });
     await shown(room.getByText('2 not passed'));
     const figures = () => room.locator('tbody th').allTextContents();
-    assert.deepEqual(await figures(), ['noise hu', 'distance error mm']);
-    await shown(room.getByRole('row', { name: /noise hu/ }).getByText('not passed'));
-    await shown(room.getByRole('row', { name: /distance error mm/ }).getByText('not measured'));
-    await shown(room.getByRole('img', { name: 'noise hu: from 20.3 to 24.1' }));
+    assert.deepEqual(await figures(), ['noise, HU', 'distance error, mm']);
+    await shown(room.getByRole('row', { name: /noise, HU/ }).getByText('not passed'));
+    await shown(room.getByRole('row', { name: /distance error, mm/ }).getByText('not measured'));
+    await shown(room.getByRole('img', { name: 'noise, HU: from 20.3 to 24.1' }));
     await room.getByRole('button', { name: 'All figures' }).click();
     await eventually('all figures', async () => (await figures()).length === 4);
     const other = page.getByRole('region', { name: /^Zeego left, / });

@@ -9,7 +9,7 @@ import { qualityScenarios } from './quality_scenarios.mjs';
 import { screenScenarios } from './screen_scenarios.mjs';
 import { providerScenarios, signInScenarios } from './sign_in_scenarios.mjs';
 import { solidScenarios } from './solid_scenarios.mjs';
-import { useScenarios } from './use_scenarios.mjs';
+import { signInUse, useScenarios } from './use_scenarios.mjs';
 import { viewerScenarios } from './viewer_scenarios.mjs';
 
 // Most scenarios wait more than they compute: this many at once keep two processors busy.
@@ -57,7 +57,7 @@ const all = [
   ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios }).map(([name, run]) => ({ name, run, options: {} })),
   // Processors that draw in three dimensions are slow: a quarter of the pixels.
   ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),
-  ...Object.entries(signInScenarios).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
+  ...Object.entries({ ...signInScenarios, ...signInUse }).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
   ...Object.entries(providerScenarios).map(([name, run]) => ({ name, run, options: { provider: 'Hospital' } })),
 ].filter(({ name }) => name.includes(wanted));
 const browser = await launch();

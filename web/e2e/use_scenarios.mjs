@@ -2,16 +2,18 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { DONE, FAILED, LIVE, eventually, goByKeys, job, pane, shown } from './helpers.mjs';
+import { DONE, FAILED, LIVE, MASK, eventually, goByKeys, job, pane, shown } from './helpers.mjs';
 import { firstDay } from './worlds.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 // Contrast is a scenario of its own: there, the words of canvases and of what breathes are told apart.
 const AXE_OPTIONS = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'], rules: { 'color-contrast': { enabled: false } } };
 
-async function violations(page) {
+const DOCS_OPTIONS = { runOnly: [...AXE_OPTIONS.runOnly, 'wcag22aa'] };
+
+async function violations(page, options = AXE_OPTIONS) {
   await page.evaluate(AXE);
-  const found = await page.evaluate((options) => globalThis.axe.run(document, options), AXE_OPTIONS);
+  const found = await page.evaluate((chosen) => globalThis.axe.run(document, chosen), options);
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`);
 }
 
@@ -37,7 +39,7 @@ async function axeFindsNothing({ page, open, server, allow }, colorScheme) {
   allow(/404/);
   await page.emulateMedia({ colorScheme });
   const screens = {
-    '#/': '.plot', '#/jobs': 'tbody tr', '#/dicom': 'tr[data-transfer]', '#/node': '#queue', '#/quality': '.card svg', [job(DONE)]: '.pane[data-level="0"]',
+    '#/': '.plot', '#/jobs': 'tbody tr', '#/dicom': 'tr[data-transfer]', '#/node': '#queue', '#/quality': '.series tbody tr', [job(DONE, 'dicom')]: 'tr[data-transfer]', [job(DONE)]: '.pane[data-level="0"]',
     '#/jobs?state=failed': '.why', '#/jobs/none': '.problem', '#/nowhere': '.problem',
     [job(DONE, 'timeline')]: '.timeline canvas', [job(DONE, 'details')]: '.warnings li', [job(FAILED)]: '.problem', [job(LIVE)]: '.previews canvas',
   };
@@ -54,7 +56,18 @@ async function axeFindsNothing({ page, open, server, allow }, colorScheme) {
   await shown(page.getByRole('dialog'));
   assert.deepEqual(await violations(page), [], 'help');
   await page.keyboard.press('Escape');
+  await open(job(MASK));
+  for (const name of ['Fill', 'Subtracted']) await page.getByLabel(name, { exact: true }).check();
+  await shown(page.locator('.pane[data-level="0"]'));
+  for (const width of [390, 768, 1280, 2560]) {
+    await page.setViewportSize({ width, height: 844 });
+    assert.deepEqual(await violations(page), [], `comparison at ${width}`);
+  }
   await open(job(DONE));
+  await page.getByRole('button', { name: 'Refine', exact: true }).click();
+  await shown(page.getByRole('dialog'));
+  assert.deepEqual(await violations(page), [], 'refine');
+  await page.keyboard.press('Escape');
   await page.getByRole('button', { name: '3-D', exact: true }).click();
   await shown(page.locator('.pane.solid'));
   for (const width of [390, 768, 1280, 2560]) {
@@ -69,9 +82,32 @@ async function axeFindsNothing({ page, open, server, allow }, colorScheme) {
   assert.deepEqual(await violations(page), [], 'first day');
 }
 
+export const signInUse = {
+  async 'axe: signing in has no fault that it knows'({ page, open, allow }) {
+    allow(/401/);
+    await open('#/');
+    await shown(page.getByLabel('Access token'));
+    for (const width of [390, 768, 1280, 2560]) {
+      await page.setViewportSize({ width, height: 844 });
+      assert.deepEqual(await violations(page), [], `sign-in at ${width}`);
+    }
+  },
+};
+
 export const useScenarios = {
   'axe: no screen has a fault that it knows, light': (world) => axeFindsNothing(world, 'light'),
   'axe: no screen has a fault that it knows, dark': (world) => axeFindsNothing(world, 'dark'),
+
+  async 'axe: the documentation has no fault that it knows, its colours included'({ page, open }) {
+    for (const name of ['index', 'glossary', 'user-guide/console']) for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      await open(`docs/${name}.html`);
+      for (const width of [390, 768, 1280, 2560]) {
+        await page.setViewportSize({ width, height: 844 });
+        assert.deepEqual(await violations(page, DOCS_OPTIONS), [], `${name} at ${width}, ${colorScheme}`);
+      }
+    }
+  },
 
   async 'a row of a table leads where its link does'({ page, open }) {
     await open('#/jobs');

@@ -6,6 +6,8 @@ import { planeOfLarge } from './phantom.mjs';
 export function firstDay(server) {
   server.jobs.clear();
   server.transfers = [];
+  server.quality = [];
+  server.calibrations = [];
   server.destinations = [];
   server.queueChunks = 0;
   server.devices = server.devices.slice(0, 1).map((device) => ({

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { figureName } from '../src/lib/figures.ts';
 import { type Result, seriesOf, shownNames } from '../src/screens/quality.tsx';
 
 const result = (station_name: string, protocol: string, id: string): Result => ({
@@ -15,4 +16,9 @@ test('results are put together by room and protocol, in their order', () => {
 test('what was not measured is among the figures, and few are shown at first', () => {
   assert.deepEqual(shownNames(result('a', 'head', '1'), true), ['noise_hu', 'cnr_low', 'water_hu']);
   assert.deepEqual(shownNames(result('a', 'head', '1'), false), ['noise_hu', 'water_hu']);
+});
+
+test('figures are called by their names, with the unit', () => {
+  const names = { noise_hu: 'noise, HU', mtf50_edge_per_mm: 'MTF 50 % edge, 1/mm', slice_fwhm_mm: 'slice FWHM, mm', detectability_10mm: 'detectability 10 mm', 'cnr_low-30': 'CNR low-30', linearity_slope: 'linearity slope' };
+  assert.deepEqual(Object.keys(names).map(figureName), Object.values(names));
 });

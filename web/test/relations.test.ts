@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { refinedName } from '../src/lib/relations.ts';
+import { refinedName, shortName } from '../src/lib/relations.ts';
 
 const job = (create_time: string, iterations = 5) => ({
   job_id: 'j', protocol: 'fdk_then_ossart', create_time, refinement: { algorithm: 'os_sart', iterations },
@@ -14,4 +14,10 @@ test('refinements are told apart by algorithm, iterations and time', () => {
   assert.equal(refinedName(job(first), true, now), 'Refined: OS-SART, 5 iterations, 09:30:10');
   assert.notEqual(refinedName(job(first), true, now), refinedName(job(second), true, now));
   assert.equal(refinedName(job(first, 0), false, now), 'Refined: fdk_then_ossart');
+});
+
+test('in the corner of a picture stands what tells refinements apart', () => {
+  assert.equal(shortName('Refined: OS-SART, 5 iterations, 09:30:10'), 'Refined, 09:30:10');
+  assert.equal(shortName('Refined: OS-SART, 5 iterations'), 'Refined: OS-SART, 5 iterations');
+  assert.equal(shortName('FDK'), 'FDK');
 });

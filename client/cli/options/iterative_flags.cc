@@ -5,18 +5,22 @@
 namespace isocenter::cli {
 namespace {
 
-constexpr char kGroup[] = "Iterative algorithms";
 // Where the settings themselves have open ends.
 constexpr double kLeast = 1e-6, kBelowOne = 0.999999, kBelowTwo = 1.999999;
 
 }  // namespace
 
 void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
+  const auto watch = [&](const char* name, const auto& target) {
+    flags.changed.emplace_back([&target, before = target] { return target != before; }, name);
+  };
   const auto add = [&](const char* name, auto& target, const char* help) {
-    return command.Add(name, target, help).ShowDefault().Group(kGroup);
+    watch(name, target);
+    return command.Add(name, target, help).ShowDefault().Group(kIterativeGroup);
   };
   const auto add_switch = [&](const char* name, bool& target, const char* help) {
-    command.AddSwitch(name, target, help).Group(kGroup);
+    watch(name, target);
+    command.AddSwitch(name, target, help).Group(kIterativeGroup);
   };
   recon::IterativeSettings& s = flags.settings;
   std::vector<std::string> projectors;
@@ -56,6 +60,14 @@ void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
       "keep what lies outside of the grid in voxels this many times as coarse; 0: nothing is "
       "there")
       .Range(0, 16);
+}
+
+std::vector<std::string> ChangedFlags(const IterativeFlags& flags) {
+  std::vector<std::string> names;
+  for (const auto& [changed, name] : flags.changed) {
+    if (changed()) names.push_back(name);
+  }
+  return names;
 }
 
 std::vector<std::string> AlgorithmChoices() {

@@ -1,7 +1,9 @@
 // The flags of iterative reconstruction.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -10,15 +12,24 @@
 
 namespace isocenter::cli {
 
+/// The heading in `--help` under which they stand.
+inline constexpr char kIterativeGroup[] = "Iterative algorithms";
+
 struct IterativeFlags {
   std::string projector = "joseph";
   bool unmatched = false;
   recon::IterativeSettings settings;  // the rest
   bool from_zero = false;
   bool allow_negative = false;
+  /// Of each flag: whether it says something else than its default, and its name.
+  std::vector<std::pair<std::function<bool()>, std::string>> changed;
 };
 
+/// `flags` must stay where they are.
 void AddIterativeFlags(flags::Command command, IterativeFlags& flags);
+
+/// The names of the flags that say something else than their defaults.
+std::vector<std::string> ChangedFlags(const IterativeFlags& flags);
 
 /// "fdk" and the names of all algorithms.
 std::vector<std::string> AlgorithmChoices();

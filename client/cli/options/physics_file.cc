@@ -1,8 +1,5 @@
 #include "client/cli/options/physics_file.h"
 
-#include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/text_format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -14,21 +11,12 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/physics/spectrum.h"
 #include "kernels/physics/tissue.h"
+#include "proto/text/message_text.h"
 
 namespace isocenter::cli {
 namespace {
 
 constexpr uint64_t kMostBytes = 64 << 10;
-
-class FirstError : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int column, const std::string& message) override {
-    if (text.empty()) {
-      text = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
-    }
-  }
-  std::string text;
-};
 
 double Or(double value, double if_zero) { return value == 0 ? if_zero : value; }
 
@@ -173,12 +161,7 @@ absl::StatusOr<PhysicsSetup> SetUp(const v1::SimulatedPhysics& file,
 absl::StatusOr<PhysicsSetup> ReadPhysicsFile(const std::string& path, uint64_t seed) {
   ISO_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile("--physics", path, kMostBytes));
   v1::SimulatedPhysics file;
-  FirstError error;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&error);
-  if (!parser.ParseFromString(text, &file)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.text));
-  }
+  ISO_RETURN_IF_ERROR(text::ParseMessage(text, path, "docs/physics.md", file));
   absl::StatusOr<PhysicsSetup> setup = SetUp(file, std::filesystem::path(path).parent_path(), seed);
   if (setup.ok()) return setup;
   return absl::Status(setup.status().code(), absl::StrCat(path, ": ", setup.status().message()));

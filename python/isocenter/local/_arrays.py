@@ -16,9 +16,9 @@ def given(name: str, array: np.ndarray, shape: Shape, dtype: np.dtype = FLOAT32)
     # Sizes come first: what is said of an array of terabytes is that it is one.
     if isinstance(array, np.ndarray) and array.shape != shape:
         raise checks.illegal(f"{name}.shape", array.shape, str(shape))
-    checks.pixel_array(name, array, ", ".join("x" * len(shape)))
-    if array.dtype != dtype:
+    if isinstance(array, np.ndarray) and array.dtype != dtype:
         raise checks.illegal(f"{name}.dtype", array.dtype, f"{dtype}; convert with astype")
+    checks.pixel_array(name, array, ", ".join("x" * len(shape)))
     if not array.flags.aligned:
         raise checks.illegal(f"{name}", "at an address that is not a multiple of its elements' size", "an aligned array, e.g. a copy")
     return array

@@ -130,7 +130,7 @@ TEST(DicomConfig, IllegalValuesAreNamed) {
            Case{"idle_seconds: 0.5", "dicom_node.idle_seconds is 0.5", "1 to 86400"},
            Case{"idle_seconds: 86401", "dicom_node.idle_seconds is 86401", "1 to 86400"},
            Case{"idle_seconds: nan", "dicom_node.idle_seconds is nan", "1 to 86400"},
-           Case{"max_find_matches: 1000001", "dicom_node.max_find_matches is", "1 to 1e+06"},
+           Case{"max_find_matches: 1000001", "dicom_node.max_find_matches is", "1 to 1000000"},
            Case{"tls_port: 65536", "dicom_node.tls_port is 65536", "1 to 65535"},
            Case{"tls_only: true", "dicom_node.tls_only is true", "certificate_file"},
            Case{absl::StrCat(kTls, "port: 2762"), "dicom_node.tls_port is 2762", "another port"},

@@ -221,6 +221,16 @@ TEST(ServerConfig, AMistakeHasNoEchoes) {
                         "quotes or a unit, e.g. 17179869184 for 16 GiB"));
   EXPECT_THAT(said("protocol { name: \"x\" refinement { algorithm: \"os_satr\" } }"),
               HasSubstr("did you mean REFINEMENT_ALGORITHM_OS_SART?"));
+  EXPECT_EQ(said("limits { memory_bytes: 16GiB gpus: 2 }\ndrain_seconds: 60s\ndrain_secnds: 1"),
+            "f:1:24: limits.memory_bytes is 16GiB; legal is a number of bytes, without quotes or a "
+            "unit, e.g. 17179869184 for 16 GiB\n"
+            "f:2:16: drain_seconds is 60s; legal is a number\n"
+            "f:3:1: there is no field 'drain_secnds'; did you mean drain_seconds?");
+  // What stands behind a text that does not end is read wrongly.
+  EXPECT_EQ(said("drain_seconds: 1\ngrpc_address: \"127.0.0.1:50051\nweb { address: \"x\" }\n"),
+            "f:2:15: this text in quotes does not end on its line; legal is \"TEXT\"");
+  EXPECT_EQ(said("grpc { }"),
+            "f:1:1: there is no field 'grpc'; did you mean grpc_address, grpc_tls or grpc_proxy?");
   // A byte order mark is none.
   EXPECT_TRUE(ParseServerConfig("\xEF\xBB\xBF"
                                 "drain_seconds: 4",
@@ -244,6 +254,11 @@ TEST(ServerConfig, AllFieldsOutOfRangeAreShown) {
               }),
               AllOf(HasSubstr("drain_seconds is -1"), HasSubstr("limits.gpus is 99"),
                     HasSubstr("ae_title is ''"), HasSubstr("dicom_node.port is 70000")));
+}
+
+TEST(ServerConfig, WholeNumbersAreShownAsTheyAreWritten) {
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_memory_bytes(1000); }),
+              HasSubstr("limits.memory_bytes is 1000; legal is 1048576 to 1125899906842624"));
 }
 
 TEST(ServerConfig, MistakesAreReportedWithTheirPlace) {

@@ -148,6 +148,11 @@ export function finish(text: string | null | undefined, now: number): string {
   return late > 0.5 ? `${coarse(late)} late` : `finishes ${relative(text, now)}`;
 }
 
+// os_sart -> OS-SART.
+export function algorithmName(name: string): string {
+  return name.toUpperCase().replace(/_/g, '-');
+}
+
 // frame_gap -> frame gap: for values of enums that this page does not know by name.
 export function words(name: string): string {
   return name.replace(/_/g, ' ');

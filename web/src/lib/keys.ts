@@ -1,7 +1,7 @@
 // Keys that work on every screen, unless somebody types or a dialog is open.
 import { go } from './router.ts';
 
-const PAGES: Record<string, string> = { o: '#/', j: '#/jobs', d: '#/dicom', n: '#/node' };
+const PAGES: Record<string, string> = { o: '#/', j: '#/jobs', d: '#/dicom', q: '#/quality', n: '#/node' };
 // `g`, then a letter within this time, goes to a page.
 const SEQUENCE_MS = 1_500;
 

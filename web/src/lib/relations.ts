@@ -1,6 +1,6 @@
 // What related jobs are called.
 import type { JobDetail, RelatedJob, Relation } from '../api/types.ts';
-import { plural, time } from './format.ts';
+import { algorithmName, plural, time } from './format.ts';
 
 export const RELATIONS: Record<Relation, string> = {
   fdk: 'FDK', refined: 'Refined', mask: 'Mask', fill: 'Fill', subtraction: 'Subtracted',
@@ -11,8 +11,14 @@ type Refined = Pick<RelatedJob, 'job_id' | 'protocol' | 'create_time' | 'refinem
 // What a refinement is called beside others: algorithm and iterations, and when it was begun where there are several.
 export function refinedName(job: Refined, several: boolean, now: number): string {
   const { algorithm, iterations } = job.refinement ?? { algorithm: '', iterations: 0 };
-  const how = iterations > 0 ? `${algorithm.toUpperCase().replace(/_/g, '-')}, ${plural(iterations, 'iteration', 'iterations')}` : job.protocol;
+  const how = iterations > 0 ? `${algorithmName(algorithm)}, ${plural(iterations, 'iteration', 'iterations')}` : job.protocol;
   return `${RELATIONS.refined}: ${how}${several ? `, ${time(job.create_time, now)}` : ''}`;
+}
+
+// Of a name, what fits into the corner of a picture: of refinements that are told apart by their time, that.
+export function shortName(name: string): string {
+  const parts = name.split(', ');
+  return parts.length > 2 ? `${RELATIONS.refined}, ${parts.at(-1)}` : name;
 }
 
 // The relation, with the protocol where several have the same; `besides`: the job itself is a refinement, too.

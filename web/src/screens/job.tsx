@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { type Job as JobMessage, type JobDetail, type Trace, type Transfers, isActive } from '../api/types.ts';
 import { Convergence } from '../charts/convergence.tsx';
 import { TimelineChart } from '../charts/timeline_chart.tsx';
-import { finish, seconds, time, words } from '../lib/format.ts';
+import { algorithmName, finish, seconds, time, words } from '../lib/format.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -143,7 +143,7 @@ function TimelineTab({ job }: { job: JobDetail }) {
       {job.result && <section class="card" aria-labelledby="stages"><header><h2 id="stages">Stages</h2></header><Timings result={job.result} /></section>}
       {job.refinement && !job.refinement.second_pass && (
         <section class="card" aria-labelledby="convergence">
-          <header><h2 id="convergence">Convergence</h2><Term name="Residual">residual</Term><span class="quiet">{words(job.refinement.algorithm)}, {words(job.refinement.projector)}</span></header>
+          <header><h2 id="convergence">Convergence</h2><Term name="Residual">residual</Term><span class="quiet">{algorithmName(job.refinement.algorithm)}, {words(job.refinement.projector)}</span></header>
           {job.refinement.iterations.length > 0 ? <Convergence iterations={job.refinement.iterations} /> : <Empty>No iteration is complete.</Empty>}
         </section>
       )}

@@ -1,7 +1,7 @@
 // What can be done with a finished volume: download, send, refine, compare.
 import { useMemo, useState } from 'preact/hooks';
 import { type Job as JobMessage, type JobDetail, type RefinementOffer, type Transfers, placeOf } from '../api/types.ts';
-import { bytes, coarseSeconds, plural } from '../lib/format.ts';
+import { algorithmName, bytes, coarseSeconds, plural } from '../lib/format.ts';
 import { relatedName } from '../lib/relations.ts';
 import { go, href, jobHref } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
@@ -137,7 +137,7 @@ function RefineDialog({ jobId, onClose }: { jobId: string; onClose: () => void }
 
 // OS-SART, 5 iterations of 20 subsets, at most 3 min. The description.
 export function whatItDoes(offer: RefinementOffer): string {
-  const parts = [offer.algorithm ? offer.algorithm.toUpperCase().replace(/_/g, '-') : 'A second pass'];
+  const parts = [offer.algorithm ? algorithmName(offer.algorithm) : 'A second pass'];
   if (offer.iterations) {
     parts.push(plural(offer.iterations, 'iteration', 'iterations') + (offer.subsets ? ` of ${plural(offer.subsets, 'subset', 'subsets')}` : ''));
   }

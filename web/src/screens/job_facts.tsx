@@ -1,6 +1,6 @@
 // Parameters and result of a job, as lists.
 import type { JobDetail, JobResult } from '../api/types.ts';
-import { count, gups, millimetres, seconds, significant, time, withUnit, words } from '../lib/format.ts';
+import { algorithmName, count, gups, millimetres, seconds, significant, time, withUnit, words } from '../lib/format.ts';
 import { framesLost } from '../lib/progress.ts';
 import { jobHref } from '../lib/router.ts';
 import { RELATIONS } from '../lib/relations.ts';
@@ -80,7 +80,7 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
   }
   return (
     <>
-      <Fact name="Algorithm">{words(refinement.algorithm)}, {words(refinement.projector)}</Fact>
+      <Fact name="Algorithm">{algorithmName(refinement.algorithm)}, {words(refinement.projector)}</Fact>
       <Fact name="Iterations">{count(refinement.iterations.length)}{last && ` in ${seconds(last.seconds)}`}</Fact>
       {last && <Fact name={<>Relative <Term name="Residual">residual</Term></>}>{significant(last.relative_residual)}</Fact>}
     </>

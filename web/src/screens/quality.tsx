@@ -1,6 +1,7 @@
 // Image quality as physicists measured it: the last test of each room and protocol, and how its figures went.
 import { useState } from 'preact/hooks';
-import { plural, significant, time, words } from '../lib/format.ts';
+import { figureName } from '../lib/figures.ts';
+import { plural, significant, time } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked } from '../state/hooks.ts';
 import { Chip, Empty } from '../ui/bits.tsx';
@@ -67,7 +68,7 @@ function Series({ results }: { results: Result[] }) {
   const names = all || failed.length === 0 ? shownNames(newest, all) : failed.map((verdict) => verdict.name);
   const title = `${newest.station_name}, ${newest.protocol}`;
   return (
-    <section aria-label={title}>
+    <section class="series" aria-label={title}>
       <header>
         <h2>{title}</h2>
         <VerdictChip result={newest} failed={failed.length} />
@@ -77,12 +78,12 @@ function Series({ results }: { results: Result[] }) {
         </span>
         <button type="button" class="small" aria-pressed={all} onClick={() => setAll(!all)}>All figures</button>
       </header>
-      <table class="compact">
+      <table class="list">
         <thead>
           <tr><th scope="col">Figure</th><th scope="col" class="number">Value</th><th scope="col" class="number">Baseline</th>
             <th scope="col" class="number">Tolerance</th><th scope="col">Verdict</th><th scope="col">Tests, oldest first</th></tr>
         </thead>
-        <tbody>{names.map((name) => <Figure key={name} name={name} results={results} />)}</tbody>
+        <tbody>{names.map((name) => <Row key={name} name={name} results={results} />)}</tbody>
       </table>
     </section>
   );
@@ -102,16 +103,16 @@ function VerdictChip({ result, failed }: { result: Result; failed: number }) {
   return result.passed ? <Chip kind="ok" text="Passed" /> : <Chip kind="bad" text={`${failed} not passed`} />;
 }
 
-function Figure({ name, results }: { name: string; results: Result[] }) {
+function Row({ name, results }: { name: string; results: Result[] }) {
   const verdict = results[0]!.verdicts.find((each) => each.name === name);
   return (
     <tr>
-      <th scope="row">{words(name)}</th>
-      <td class="number">{significant(results[0]!.measures[name])}</td>
-      <td class="number">{verdict ? significant(verdict.baseline) : ''}</td>
-      <td class="number">{verdict ? `±${significant(verdict.tolerance, 2)}` : ''}</td>
-      <td>{verdict && (verdict.passed ? 'passed' : <Chip kind="bad" text={verdict.value === null ? 'not measured' : 'not passed'} />)}</td>
-      <td><Trend name={name} values={results.map((each) => each.measures[name]).reverse()} verdict={verdict} /></td>
+      <th scope="row" data-label="Figure">{figureName(name)}</th>
+      <td class="number" data-label="Value">{significant(results[0]!.measures[name])}</td>
+      <td class="number" data-label="Baseline">{verdict ? significant(verdict.baseline) : ''}</td>
+      <td class="number" data-label="Tolerance">{verdict ? `±${significant(verdict.tolerance, 2)}` : ''}</td>
+      <td data-label="Verdict">{verdict && (verdict.passed ? 'passed' : <Chip kind="bad" text={verdict.value === null ? 'not measured' : 'not passed'} />)}</td>
+      <td data-label="Tests"><Trend name={name} values={results.map((each) => each.measures[name]).reverse()} verdict={verdict} /></td>
     </tr>
   );
 }
@@ -130,7 +131,7 @@ function Trend({ name, values, verdict }: { name: string; values: (number | unde
   const x = (index: number) => 2 + (index / (values.length - 1)) * (WIDTH - 4);
   const points = values.flatMap((value, i) => (value === undefined ? [] : [`${x(i).toFixed(1)},${y(value).toFixed(1)}`]));
   return (
-    <svg width={WIDTH} height={HEIGHT} role="img" aria-label={`${words(name)}: from ${significant(known[0])} to ${significant(known.at(-1))}`}>
+    <svg width={WIDTH} height={HEIGHT} role="img" aria-label={`${figureName(name)}: from ${significant(known[0])} to ${significant(known.at(-1))}`}>
       {bounds.map((bound) => <line key={bound} x1={0} x2={WIDTH} y1={y(bound)} y2={y(bound)} stroke="currentColor" stroke-opacity="0.35" stroke-dasharray="3 3" />)}
       <polyline points={points.join(' ')} fill="none" stroke="currentColor" stroke-width="1.5" />
     </svg>

@@ -50,7 +50,7 @@ function RoomCard({ room, job, store }: { room: Room; job: Job; store: Store }) 
       )}
       {!active && <LastJob job={job} />}
       <footer class="split quiet numbers">
-        <a class="one-line" href={jobHref(job.job_id)}>{active ? job.protocol : 'Last job'}</a>
+        <a class="one-line" href={jobHref(job.job_id)} aria-label={active ? undefined : `Last job of ${room.station_name}`}>{active ? job.protocol : 'Last job'}</a>
         <Day room={room} />
       </footer>
     </article>

@@ -7,7 +7,7 @@ const GROUPS: { title: string; keys: [string, string][] }[] = [
   {
     title: 'Everywhere',
     keys: [
-      ['?', 'This help'], ['g o', 'Overview'], ['g j', 'Jobs'], ['g d', 'DICOM'], ['g n', 'Node'], ['t', 'As the system, dark, light'],
+      ['?', 'This help'], ['g o', 'Overview'], ['g j', 'Jobs'], ['g d', 'DICOM'], ['g q', 'Quality'], ['g n', 'Node'], ['t', 'As the system, dark, light'],
       ['Esc', 'Close a dialog'],
     ],
   },

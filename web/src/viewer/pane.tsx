@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Axis } from '../api/types.ts';
 import { hounsfield, millimetres } from '../lib/format.ts';
+import { shortName } from '../lib/relations.ts';
 import { PlaneImage, drawImage } from './draw.ts';
 import { type Pane as Size, worldMm } from './geometry.ts';
 import { Gesture } from './gesture.ts';
@@ -95,7 +96,7 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
     >
       <canvas ref={canvas} />
       <Overlay model={model} axis={axis} size={sizeOf(canvas.current)} ratio={devicePixelRatio || 1} />
-      <span class="at top left"><span class="one-line" title={shown.name}>{shown.name}</span><span class="quiet">{plane.name}</span></span>
+      <span class="at top left"><span class="whole" title={shown.name}>{shortName(shown.name)}</span><span class="quiet">{plane.name}</span></span>
       <span class="at top right quiet" aria-hidden="true">{`C ${window.center}`}<br />{`W ${window.width}`}</span>
       <span class="at bottom left">
         {slice + 1}<span class="quiet"> / {plane.slices}</span><br />

@@ -39,12 +39,12 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
           {choices.map(({ jobId, name }) => {
             const checked = chosen.has(jobId);
             return (
-              <label class="toggle" key={jobId} title={name}>
+              <label class="toggle" key={jobId}>
                 <input
                   type="checkbox" checked={checked} disabled={checked ? chosen.size === 1 : chosen.size >= MOST_BESIDE}
                   onChange={(event) => onChoose(jobId, event.currentTarget.checked)}
                 />
-                <span class="one-line">{name}</span>
+                <span>{name}</span>
               </label>
             );
           })}

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } fro
 import type { Level } from '../../api/types.ts';
 import { messageOf } from '../../api/client.ts';
 import { millimetres } from '../../lib/format.ts';
+import { shortName } from '../../lib/relations.ts';
 import { useStore } from '../../state/hooks.ts';
 import type { Shown, ViewerModel } from '../model.ts';
 import { described, edges, extentMm } from './camera.ts';
@@ -106,7 +107,7 @@ function Living({ model, shown, onLost }: { model: ViewerModel; shown: Shown; on
     >
       <canvas ref={canvas} width={size.width} height={size.height} />
       <span class="at top left">
-        <span class="one-line" title={shown.name}>{shown.name}</span>
+        <span class="whole" title={shown.name}>{shortName(shown.name)}</span>
         <span class="quiet">3-D{level && `, voxels of ${millimetres(Math.max(...level.spacing_mm))}`}</span>
       </span>
       <span class="at top right quiet" aria-hidden="true">{`C ${window.center}`}<br />{`W ${window.width}`}</span>

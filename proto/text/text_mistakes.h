@@ -11,7 +11,7 @@ namespace google::protobuf {
 class Descriptor;
 }
 
-namespace isocenter::config {
+namespace isocenter::text {
 
 /// One line for each mistake, "FILE:LINE:COLUMN: ...", with the field or value that a typo meant:
 /// of a text that protobuf has refused as a message of this type. It judges names, values, blocks
@@ -19,4 +19,4 @@ namespace isocenter::config {
 std::vector<std::string> TextMistakes(const std::string& text, absl::string_view file,
                                       const google::protobuf::Descriptor& type);
 
-}  // namespace isocenter::config
+}  // namespace isocenter::text

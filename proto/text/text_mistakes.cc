@@ -1,4 +1,4 @@
-#include "server/config/text_mistakes.h"
+#include "proto/text/text_mistakes.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/tokenizer.h>
@@ -20,7 +20,7 @@
 #include "absl/strings/strip.h"
 #include "kernels/base/nearest.h"
 
-namespace isocenter::config {
+namespace isocenter::text {
 namespace {
 
 using google::protobuf::Descriptor;
@@ -36,6 +36,7 @@ struct Told {
   int line, column;  // from 0
   std::string text;
   bool echo = false;  // most likely of a mistake before it on the line
+  bool last = false;  // what comes after it is read wrongly
 };
 
 /// Texts without an end and characters that are none; the tokenizer goes on behind them.
@@ -286,7 +287,7 @@ class Walker {
     }
     std::string shown;
     const bool legal = Scalar(field, shown);
-    if (legal && !wants_block) return;
+    if (legal && !wants_block && !TakeUnit(field, at, shown)) return;
     std::string meant;
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
       meant = DidYouMeanOneOf(shown, NamesOf(*field.enum_type()));
@@ -294,6 +295,19 @@ class Walker {
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) shown = Written(at, shown);
     Mistake(at, absl::StrCat(path, " is ", shown.empty() ? "without a value" : Shown(shown),
                              "; legal is ", LegalOf(field), meant));
+  }
+
+  /// Takes what is written behind a number without a blank, such as its unit, and adds it to
+  /// `shown`.
+  bool TakeUnit(const FieldDescriptor& field, Place at, std::string& shown) {
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) return false;
+    const Tokenizer::Token& next = tokens_.current();
+    const bool adjoins = next.type == Tokenizer::TYPE_IDENTIFIER && next.line == at.line &&
+                         next.column == at.column + static_cast<int>(shown.size());
+    if (!adjoins) return false;
+    shown += next.text;
+    tokens_.Next();
+    return true;
   }
 
   /// Takes one value that is no block, as it is written. Whether it is one of the field.
@@ -307,6 +321,11 @@ class Walker {
     }
     tokens_.Next();
     if (token.type == Tokenizer::TYPE_STRING) {
+      if (absl::StrContains(token.text, "\n")) {
+        mistakes_.push_back({token.line, static_cast<int>(token.column),
+                             "this text in quotes does not end on its line; legal is \"TEXT\"",
+                             /*echo=*/false, /*last=*/true});
+      }
       while (tokens_.current().type == Tokenizer::TYPE_STRING) tokens_.Next();
       return !negative && field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
     }
@@ -386,8 +405,9 @@ std::vector<std::string> TextMistakes(const std::string& text, absl::string_view
     if (one.echo && one.line == line) continue;
     line = one.line;
     mistakes.push_back(absl::StrCat(file, ":", one.line + 1, ":", one.column + 1, ": ", one.text));
+    if (one.last) break;
   }
   return mistakes;
 }
 
-}  // namespace isocenter::config
+}  // namespace isocenter::text

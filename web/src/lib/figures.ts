@@ -1,0 +1,16 @@
+// What figures of image quality are called: "mtf50_edge_per_mm" -> "MTF 50 % edge, 1/mm". docs/qa.md explains each.
+
+const UNITS: [RegExp, string][] = [[/_per_mm$/, '1/mm'], [/_hu$/, 'HU'], [/_mm$/, 'mm']];
+const SHORT = new Set(['mtf', 'nps', 'cnr', 'fwhm']);
+
+function word(text: string): string {
+  const [, letters = text, percent] = /^(mtf)(\d+)$/.exec(text) ?? [];
+  const name = SHORT.has(letters) ? letters.toUpperCase() : letters.replace(/^(\d+)mm$/, '$1 mm');
+  return percent ? `${name} ${percent} %` : name;
+}
+
+export function figureName(name: string): string {
+  const unit = UNITS.find(([ending]) => ending.test(name));
+  const what = (unit ? name.replace(unit[0], '') : name).split('_').map(word).join(' ');
+  return unit ? `${what}, ${unit[1]}` : what;
+}
