@@ -117,7 +117,6 @@ constexpr Slip kSlips[] = {
      "--iterations without an iterative --algorithm"},
     {"reconstruct x --out v.mha --prior 1 --curve c.csv", 1, "legal with it are sirt, sart"},
     {"refine J --deadline soon", 2, "--deadline is 'soon'; legal is a number"},
-    {"calibrations --json", 2, "a command is missing; legal is list"},
     // Addresses.
     {"health --server ''", 1, "without a host; legal is host:port"},
     {"health --server :50051", 1, "without a host; legal is host:port"},
