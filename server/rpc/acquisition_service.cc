@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/rpc/addressee.h"
 #include "server/rpc/translation/known_geometry.h"
 #include "server/rpc/translation/status_translation.h"
 #include "server/scheduler/retry_after.h"
@@ -29,7 +28,6 @@ void AcquisitionService::OnQuoteAcquisition(
   const auto token = std::make_shared<const CallCounter::Token>(shared_.calls);
   absl::StatusOr<pipeline::AcquisitionRequest> translated =
       [&]() -> absl::StatusOr<pipeline::AcquisitionRequest> {
-    ISO_RETURN_IF_ERROR(CheckAddressee(call.context(), shared_.cluster.node_name()));
     ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest wanted,
                          TranslateNew(call.request().header(), shared_));
     wanted.caller = call.permit().identity;

@@ -14,7 +14,9 @@ class AcquisitionService : public v1::AcquisitionService::WithRawCallbackMethod_
   explicit AcquisitionService(AcquisitionContext& shared) : shared_(shared) {
     Add(shared.guard, {"QuoteAcquisition", Role::kConsole, kLongestHeaderBytes, CallKind::kQuote},
         &AcquisitionService::OnQuoteAcquisition);
-    Add(shared.guard, {"ListNodes", Role::kViewer}, &AcquisitionService::OnListNodes);
+    // By its answer, callers learn whether an address is one node's own.
+    Add(shared.guard, {.name = "ListNodes", .least = Role::kViewer, .whoever_answers = true},
+        &AcquisitionService::OnListNodes);
   }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Acquire(

@@ -14,9 +14,9 @@ absl::Status CheckAddressee(const grpc::ServerContextBase& call, const std::stri
   constexpr size_t kLongest = 64;
   const absl::string_view wanted(named->second.data(), named->second.size());
   if (wanted == this_node) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(kNodeMetadata, " is '", wanted.substr(0, kLongest),
-                                             "', but this is node '", this_node,
-                                             "': check how the proxy routes by that metadata"));
+  return absl::UnavailableError(
+      absl::StrCat(kNodeMetadata, " is '", wanted.substr(0, kLongest), "', but this is node '",
+                   this_node, "': check the name, or how the proxy routes by that metadata"));
 }
 
 std::string TraceParentOf(const grpc::ServerContextBase& call) {

@@ -141,6 +141,7 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
     : cluster_(config.cluster()),
       guard_({.roster = partners.roster,
               .proxies = {config.grpc_proxy().begin(), config.grpc_proxy().end()},
+              .node_name = config.cluster().node_name(),
               .limits = config.limits(),
               .clock = partners.clock,
               .on_refused = partners.on_caller_refused,

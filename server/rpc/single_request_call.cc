@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/rpc/addressee.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -18,6 +19,10 @@ void SingleRequestCall::Begin() {
   absl::StatusOr<CallerQuotas::Place> place = guard_.quotas().Enter(permit_.account, method_.kind);
   if (!place.ok()) return Finish(ToGrpc(place.status()));
   place_ = *std::move(place);
+  if (!method_.whoever_answers) {
+    const absl::Status meant = CheckAddressee(context_, guard_.node_name());
+    if (!meant.ok()) return Finish(ToGrpc(meant));
+  }
   guard_.reception().Enter(*this, permit_.account, kPatience);
 }
 

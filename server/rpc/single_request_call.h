@@ -27,6 +27,7 @@ class SingleRequestCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
     roles::Role least;                       // that may call it; of others no request is read
     int64_t longest = kLongestRequestBytes;  // request
     CallKind kind = CallKind::kOther;
+    bool whoever_answers = false;  // also where the call names another node than this one
   };
 
   SingleRequestCall(const Guard& guard, grpc::CallbackServerContext& context, const Method& method)

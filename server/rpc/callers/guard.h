@@ -53,6 +53,7 @@ class Guard {
     const roles::Roster* roster = nullptr;
     /// Subjects of the certificates of those that say who calls through them.
     std::vector<std::string> proxies;
+    std::string node_name;
     v1::LimitsConfig limits;
     std::function<absl::Time()> clock;
     CallerQuotas::OnRefused on_refused;
@@ -62,6 +63,7 @@ class Guard {
   explicit Guard(Settings settings)
       : roster_(settings.roster),
         proxies_(std::move(settings.proxies)),
+        node_name_(std::move(settings.node_name)),
         clock_(settings.clock),
         recorder_(settings.recorder),
         quotas_(settings.limits, settings.clock, std::move(settings.on_refused)),
@@ -76,6 +78,8 @@ class Guard {
   /// its keys).
   Permit Ask(const grpc::ServerContextBase& call, const char* method, roles::Role least) const;
 
+  /// Of this one, which calls may name (addressee.h).
+  const std::string& node_name() const { return node_name_; }
   /// How much callers may take.
   CallerQuotas& quotas() const { return quotas_; }
   /// Where calls wait until their first message is read.
@@ -89,6 +93,7 @@ class Guard {
 
   const roles::Roster* const roster_;
   const std::vector<std::string> proxies_;
+  const std::string node_name_;
   const std::function<absl::Time()> clock_;
   audit::Recorder* const recorder_;
   mutable roles::AttemptLimiter logged_;  // lines of refused calls
