@@ -14,6 +14,9 @@
 namespace isocenter::config {
 namespace {
 
+// With a port, what DCMTK has room for.
+constexpr size_t kLongestHost = 57;
+
 absl::Status CheckAeTitle(absl::string_view field, const std::string& title) {
   bool legal = !title.empty() && title.size() <= 16 && title.front() != ' ' && title.back() != ' ';
   for (const char c : title) legal = legal && c >= 0x20 && c < 0x7f && c != '\\';
@@ -255,8 +258,10 @@ absl::Status ValidateDicomNode(const v1::ServerConfig& config) {
                            absl::StrCat(static_cast<int>(peer.compression())),
                            "a DicomCompression of this version"));
     }
-    if (peer.host().empty()) {
-      mistakes.Add(Illegal(absl::StrCat(field, ".host"), "''", "a host name or address"));
+    if (peer.host().empty() || peer.host().size() > kLongestHost) {
+      mistakes.Add(Illegal(
+          absl::StrCat(field, ".host"), absl::StrCat("'", peer.host().substr(0, 100), "'"),
+          absl::StrCat("a host name or address of at most ", kLongestHost, " characters")));
     }
     if (!titles.insert(peer.ae_title()).second) {
       mistakes.Add(Illegal(absl::StrCat(field, ".ae_title"),

@@ -23,6 +23,7 @@
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/net/allowance.h"
+#include "server/dicom/net/failure_text.h"
 #include "server/dicom/net/store_contexts.h"
 #include "server/dicom/net/tls.h"
 
@@ -142,7 +143,7 @@ struct Association::State {
   /// Why an operation has failed.
   std::string Reason(const OFCondition& condition) const {
     const absl::Status& refused = allowance.guard.status();
-    return refused.ok() ? condition.text() : std::string(refused.message());
+    return refused.ok() ? FailureText(condition) : std::string(refused.message());
   }
   Interruptor& interruptor;
   int socket = -1;  // closed by DCMTK
@@ -246,8 +247,10 @@ absl::StatusOr<Association> Association::Request(const Peer& peer, const NodeOpt
                                      nullptr, DUL_NOBLOCK, kConnectSeconds);
   if (condition.bad()) {
     state->ended = true;
+    const bool rejected = condition == DUL_ASSOCIATIONREJECTED && state->association != nullptr;
     return Unavailable(absl::StrCat("associate with ", peer.ae_title, " at ", address),
-                       state->Reason(condition));
+                       rejected ? RejectionText(*state->association->params)
+                                : state->Reason(condition));
   }
   state->allowance.Renew();
   state->LetMessagesIn();

@@ -143,6 +143,8 @@ TEST(DicomConfig, IllegalValuesAreNamed) {
            Case{"tls { profile: 99 }", "dicom_node.tls.profile is 99", "of this version"},
            Case{"peer { host: 'h' port: 1 }", "dicom_node.peer[0].ae_title is ''", "1 to 16"},
            Case{"peer { ae_title: 'A' port: 1 }", "dicom_node.peer[0].host is ''", "a host name"},
+           Case{absl::StrCat("peer { ae_title: 'A' port: 1 host: '", std::string(58, 'h'), "' }"),
+                "dicom_node.peer[0].host is 'hhh", "at most 57 characters"},
            Case{"peer { ae_title: 'A' host: 'h' }", "dicom_node.peer[0].port is 0", "1 to 65535"},
            Case{absl::StrCat(kPeer, kPeer), "dicom_node.peer[1].ae_title is 'PACS'",
                 "no other peer"},
