@@ -259,9 +259,9 @@ absl::Status ValidateDicomNode(const v1::ServerConfig& config) {
                            "a DicomCompression of this version"));
     }
     if (peer.host().empty() || peer.host().size() > kLongestHost) {
-      mistakes.Add(Illegal(
-          absl::StrCat(field, ".host"), absl::StrCat("'", peer.host().substr(0, 100), "'"),
-          absl::StrCat("a host name or address of at most ", kLongestHost, " characters")));
+      mistakes.Add(
+          Illegal(absl::StrCat(field, ".host"), absl::StrCat("'", peer.host().substr(0, 100), "'"),
+                  absl::StrCat("a host name or address of at most ", kLongestHost, " characters")));
     }
     if (!titles.insert(peer.ae_title()).second) {
       mistakes.Add(Illegal(absl::StrCat(field, ".ae_title"),

@@ -248,9 +248,9 @@ absl::StatusOr<Association> Association::Request(const Peer& peer, const NodeOpt
   if (condition.bad()) {
     state->ended = true;
     const bool rejected = condition == DUL_ASSOCIATIONREJECTED && state->association != nullptr;
-    return Unavailable(absl::StrCat("associate with ", peer.ae_title, " at ", address),
-                       rejected ? RejectionText(*state->association->params)
-                                : state->Reason(condition));
+    return Unavailable(
+        absl::StrCat("associate with ", peer.ae_title, " at ", address),
+        rejected ? RejectionText(*state->association->params) : state->Reason(condition));
   }
   state->allowance.Renew();
   state->LetMessagesIn();

@@ -1,7 +1,6 @@
 // Calibration sets over HTTP.
-#include "server/calibrations/store.h"
-
 #include "proto/wire/calibration_file.h"
+#include "server/calibrations/store.h"
 #include "server/calibrations/upload.h"
 #include "tests/proto/wire/legal_calibration.h"
 #include "tests/server/http/web_fixture.h"
