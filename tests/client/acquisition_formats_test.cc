@@ -106,7 +106,7 @@ TEST(Bundle, DamagedFilesAreRefusedWithWhatIsWrong) {
                           std::string(1 << 20, ']') + "}"),
               HasSubstr("\"version\" is no number; legal is 1"));
   EXPECT_THAT(damaged("acquisition.textproto", "detector { columns: 5 rows }"),
-              HasSubstr("line 1, column"));
+              HasSubstr("acquisition.textproto:1:28: detector.rows lacks its colon"));
   EXPECT_THAT(damaged("acquisition.textproto", ""), HasSubstr("detector.columns is 0"));
   EXPECT_THAT(damaged("acquisition.textproto", text + "frame_count: 4294967295"),
               HasSubstr("frame_count"));

@@ -201,7 +201,7 @@ class CutConnectionTest(PackageTest):
         client = self.connect(f"127.0.0.1:{support.process.free_port()}")
         began = time.monotonic()
         error = self.assert_says(
-            isocenter.Unavailable, "cannot be reached .*check that isocenterd runs", client.stream, self.scan().acquisition()
+            isocenter.Unavailable, "cannot be reached: .*nothing listens at .*check that isocenterd runs", client.stream, self.scan().acquisition()
         )
         self.assertIsInstance(error, ConnectionError)
         self.assertLess(time.monotonic() - began, 30)
