@@ -63,8 +63,8 @@ function Sets({ sets }: { sets: Calibration[] }) {
       <tbody>
         {sets.map((set) => (
           <tr key={set.name}>
-            <td data-label="Room">{set.station_name}</td>
-            <th scope="row" data-label="Set" title={set.description ?? undefined}>{set.name}</th>
+            <td class="name" data-label="Room">{set.station_name}</td>
+            <th class="name" scope="row" data-label="Set" title={set.description ?? undefined}>{set.name}</th>
             <td data-label="For">{[`${set.columns} × ${set.rows}`, set.detector_mode, set.tube_voltage_kv && `${set.tube_voltage_kv} kV`].filter(Boolean).join(', ')}</td>
             <td data-label="Corrects">{set.parts.map(words).join(', ')}</td>
             <td data-label="Validity"><Chip {...validity(set, now)} /><span class="quiet">until {time(set.valid_until, now)}</span></td>
