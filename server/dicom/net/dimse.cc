@@ -7,7 +7,8 @@ namespace isocenter::dicom {
 absl::Status ToStatus(const Association& association, const OFCondition& condition) {
   if (condition.good()) return absl::OkStatus();
   const absl::Status& refused = association.refused();
-  return absl::UnavailableError(refused.ok() ? FailureText(condition) : std::string(refused.message()));
+  return absl::UnavailableError(refused.ok() ? FailureText(condition)
+                                             : std::string(refused.message()));
 }
 
 OFCondition ReceiveCommand(Association& association, int timeout_seconds, Command& command) {
