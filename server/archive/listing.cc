@@ -116,10 +116,11 @@ std::string OrderOf(ListingLevel level) {
   return order;
 }
 
-/// The keys of the rows that match, in order. Each table's rows come out of an index in the order
-/// that is asked for, so that a page costs what is before it, and nothing of what follows. A CROSS
-/// JOIN says that studies are walked first, whatever SQLite takes for cheaper; where the selection
-/// leaves few of the lower tables' rows, they may be.
+/// The keys of the rows that match, in order: study, series and how many instances it has,
+/// position. Each table's rows come out of an index in the order that is asked for, so that a page
+/// costs what is before it, and nothing of what follows. A CROSS JOIN says that studies are walked
+/// first, whatever SQLite takes for cheaper; where the selection leaves few of the lower tables'
+/// rows, they may be.
 std::string KeysOf(const ListingRequest& request, bool in_known_series) {
   const Selection& selection = request.selection;
   const bool few_series = in_known_series || !selection.series_uids.empty() ||
@@ -233,17 +234,16 @@ absl::StatusOr<Listing::Stretch> Listing::StretchOf(const ListingRequest& reques
   Stretch stretch;
   int64_t before = 0;  // instances of the series that were walked
   const auto take = [&](const Row& row) {
-    const int64_t count = row.Integer(1);
+    const int64_t count = row.Integer(2);
     if (before + count > request.offset) {
       if (stretch.series.empty()) stretch.first = request.offset - before;
-      stretch.series.push_back(row.Integer(0));
+      stretch.series.push_back(row.Integer(1));
     }
     before += count;
     return before < request.offset + request.limit;
   };
   ISO_RETURN_IF_ERROR(database_.QueryWhile(
-      absl::StrCat("SELECT series_key, instance_count FROM (", KeysOf(series, false),
-                   conditions.Where(), OrderOf(series.level), ")"),
+      absl::StrCat(KeysOf(series, false), conditions.Where(), OrderOf(series.level)),
       conditions.values(), take));
   return stretch;
 }
