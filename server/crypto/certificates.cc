@@ -133,6 +133,14 @@ absl::Status CheckSecrecy(absl::string_view field, const std::string& file) {
                       field, file, static_cast<unsigned>(mode & fs::perms::all)));
 }
 
+absl::StatusOr<std::string> ReadSecretLine(absl::string_view field, const std::string& file,
+                                           uint64_t most_bytes) {
+  ISO_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(field, file, most_bytes));
+  ISO_RETURN_IF_ERROR(CheckSecrecy(field, file));
+  return std::string(
+      absl::StripAsciiWhitespace(absl::string_view(text).substr(0, text.find('\n'))));
+}
+
 absl::Time FirstExpiry(const std::vector<Certificate>& certificates) {
   return std::min_element(
              certificates.begin(), certificates.end(),

@@ -2,6 +2,7 @@
 // Read at the start, so that a mistake is told there and not by a failed handshake.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,11 @@ absl::Status CheckKey(absl::string_view field, const std::string& key_file,
 /// Whether nobody but its owner and its group can read a file of secrets, and only its owner write
 /// it. PERMISSION_DENIED otherwise, naming `field`, the file, its mode and what is legal.
 absl::Status CheckSecrecy(absl::string_view field, const std::string& file);
+
+/// The first line of a file of one secret, without blanks around it; it may be empty. Errors: those
+/// of ReadRegularFile and CheckSecrecy.
+absl::StatusOr<std::string> ReadSecretLine(absl::string_view field, const std::string& file,
+                                           uint64_t most_bytes);
 
 /// The one of the certificates that expires first. `certificates` is not empty.
 absl::Time FirstExpiry(const std::vector<Certificate>& certificates);

@@ -2,9 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/mistakes.h"
 #include "server/config/openid_config.h"
@@ -93,11 +91,8 @@ absl::StatusOr<std::string> ReadSecret(const std::string& file) {
   if (file.empty()) return "";
   constexpr char kField[] = "web.openid.client_secret_file";
   constexpr uint64_t kMostBytes = 4096;
-  ISO_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(kField, file, kMostBytes));
-  ISO_RETURN_IF_ERROR(crypto::CheckSecrecy(kField, file));
-  const absl::string_view secret =
-      absl::StripAsciiWhitespace(absl::string_view(text).substr(0, text.find('\n')));
-  if (!secret.empty()) return std::string(secret);
+  ISO_ASSIGN_OR_RETURN(std::string secret, crypto::ReadSecretLine(kField, file, kMostBytes));
+  if (!secret.empty()) return secret;
   return absl::InvalidArgumentError(
       absl::StrCat(kField, " is ", file, ", whose first line is empty; legal is a secret"));
 }

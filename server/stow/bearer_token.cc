@@ -5,7 +5,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "server/crypto/certificates.h"
 
@@ -18,19 +17,14 @@ constexpr absl::string_view kMarks = "-._~+/=";
 }  // namespace
 
 absl::StatusOr<std::string> ReadBearerToken(absl::string_view field, const std::string& file) {
-  ISO_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(field, file, kMostBytes));
-  ISO_RETURN_IF_ERROR(crypto::CheckSecrecy(field, file));
-  const absl::string_view token =
-      absl::StripAsciiWhitespace(absl::string_view(text).substr(0, text.find('\n')));
+  ISO_ASSIGN_OR_RETURN(std::string token, crypto::ReadSecretLine(field, file, kMostBytes));
   const bool legal = !token.empty() && std::ranges::all_of(token, [](unsigned char c) {
     return absl::ascii_isalnum(c) || absl::StrContains(kMarks, static_cast<char>(c));
   });
-  if (legal) return std::string(token);
+  if (legal) return token;
   return absl::InvalidArgumentError(
       absl::StrCat(field, " is ", file,
-                   ", whose first line is no token; legal is one of letters, "
-                   "digits and ",
-                   kMarks));
+                   ", whose first line is no token; legal is one of letters, digits and ", kMarks));
 }
 
 }  // namespace isocenter::stow
