@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/recon/second_pass/settings.h"
+#include "kernels/recon/second_pass/segment.h"
 
 namespace isocenter::recon {
 namespace {
@@ -11,18 +11,8 @@ namespace {
 constexpr size_t kViewsAsked = 36;  // who sees a slice
 constexpr int kBorder = 1;          // voxels of what is known, sideways
 
-// The same classes as a prior of metal's (MakePrior).
-float AttenuationOfModel(const ops::HounsfieldScale& scale, float hu) {
-  constexpr MetalSettings kClasses;
-  if (hu < kClasses.air_hu) return 0;
-  if (hu >= kClasses.tissue_hu && hu < kClasses.bone_hu) {
-    return static_cast<float>(ops::AttenuationOf(scale, 0));
-  }
-  return static_cast<float>(ops::AttenuationOf(scale, hu));
-}
-
 // One merged slice of the volume: means of attenuations.
-void MergeSlice(const ConeBeamPlan& plan, const ops::HounsfieldScale& scale,
+void MergeSlice(const ConeBeamPlan& plan, const TissueClasses& classes,
                 HostView3<const float> volume, int slice, float* out) {
   const Shape3 shape = volume.shape();
   const int nx = plan.model.grid.nx, ny = plan.model.grid.ny, merge = plan.merge;
@@ -33,7 +23,7 @@ void MergeSlice(const ConeBeamPlan& plan, const ops::HounsfieldScale& scale,
     for (int y = 0; y < shape.middle; ++y) {
       const float* const row = &volume(z, y, 0);
       float* const sums = out + size_t(y / merge) * nx;
-      for (int x = 0; x < shape.fast; ++x) sums[x / merge] += AttenuationOfModel(scale, row[x]);
+      for (int x = 0; x < shape.fast; ++x) sums[x / merge] += classes.Attenuation(row[x]);
     }
   }
   for (int y = 0; y < ny; ++y) {
@@ -95,8 +85,10 @@ void MakeConeBeamModel(const ConeBeamPlan& plan, const VolumeGrid& grid,
                        const SeenSlices& seen, ThreadPool& threads, HostView3<float> model) {
   const VolumeGrid& coarse = plan.model.grid;
   const int of_volume = (grid.nz + plan.merge_slices - 1) / plan.merge_slices;
+  const TissueClasses classes({}, scale);
   threads.ParallelFor(of_volume, [&](int64_t slice, int) {
-    MergeSlice(plan, scale, volume, static_cast<int>(slice), &model(plan.more_below + slice, 0, 0));
+    MergeSlice(plan, classes, volume, static_cast<int>(slice),
+               &model(plan.more_below + slice, 0, 0));
   });
   threads.ParallelFor(coarse.ny, [&](int64_t y, int) {
     for (int z = 0; z < coarse.nz; ++z) {

@@ -37,8 +37,8 @@ absl::Status ConeBeamPass::CheckWhole() const {
   if (cut <= kMostCut) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrFormat(
       "cone_beam: the object goes on beyond %.1f %% of the sides of what the volume has of the "
-      "field "
-      "of view (radius %.0f mm), and what it leaves there is not known; legal is at most %.0f %%",
+      "field of view (radius %.0f mm), and what it leaves there is not known; legal is at most "
+      "%.0f %%",
       100 * cut, plan_.radius_mm, 100 * kMostCut));
 }
 

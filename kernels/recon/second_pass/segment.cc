@@ -118,14 +118,9 @@ void MakePrior(const MetalSettings& settings, const ops::HounsfieldScale& scale,
                HostView3<const float> metal, HostView3<float> volume) {
   const std::span<const float> hidden = metal.span();
   const std::span<float> values = volume.span();
-  const auto water = static_cast<float>(ops::AttenuationOf(scale, 0));
+  const TissueClasses classes(settings, scale);
   for (size_t i = 0; i < values.size(); ++i) {
-    float& value = values[i];
-    if (hidden[i] != 0 || (value >= settings.tissue_hu && value < settings.bone_hu)) {
-      value = water;
-    } else {
-      value = value < settings.air_hu ? 0.f : static_cast<float>(ops::AttenuationOf(scale, value));
-    }
+    values[i] = hidden[i] != 0 ? classes.water() : classes.Attenuation(values[i]);
   }
 }
 

@@ -26,9 +26,30 @@ int64_t FindMetalBytes(const VolumeGrid& grid);
 absl::StatusOr<int64_t> FindMetal(const MetalSettings& settings, const VolumeGrid& grid,
                                   HostView3<const float> hounsfield, HostView3<float> metal);
 
-/// What metal is to be replaced with: air below air_hu, water from tissue_hu to bone_hu and where
-/// metal is, everything else as it is; attenuation in 1/mm, in place. After Meyer et al., Med.
-/// Phys. 37 (2010) 5482.
+/// What a model of an object has of a voxel, attenuation in 1/mm: air below air_hu is nothing, soft
+/// tissue from tissue_hu to bone_hu is water, everything else (bone, edges to air) as it is. After
+/// Meyer et al., Med. Phys. 37 (2010) 5482.
+class TissueClasses {
+ public:
+  /// `scale` must outlive it.
+  TissueClasses(const MetalSettings& settings, const ops::HounsfieldScale& scale)
+      : settings_(settings),
+        scale_(scale),
+        water_(static_cast<float>(ops::AttenuationOf(scale, 0))) {}
+  float water() const { return water_; }
+  float Attenuation(float hu) const {
+    if (hu >= settings_.tissue_hu && hu < settings_.bone_hu) return water_;
+    return hu < settings_.air_hu ? 0.f : static_cast<float>(ops::AttenuationOf(scale_, hu));
+  }
+
+ private:
+  const MetalSettings settings_;
+  const ops::HounsfieldScale& scale_;
+  const float water_;
+};
+
+/// What metal is to be replaced with: its TissueClasses, and water where metal is; attenuation in
+/// 1/mm, in place.
 void MakePrior(const MetalSettings& settings, const ops::HounsfieldScale& scale,
                HostView3<const float> metal, HostView3<float> volume);
 
