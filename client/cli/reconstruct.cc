@@ -235,9 +235,15 @@ std::vector<std::string> WarningsOf(const Plan& plan) {
   return {LimitedArcText(*refinement->limited_arc)};
 }
 
+void PrintWarnings(std::span<const std::string> warnings) {
+  for (const std::string& warning : warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+}
+
 absl::Status ReportVolume(const Options& options, const VolumeGrid& grid, int64_t frames,
-                          const std::vector<ops::Device*>& devices, const Plan& plan,
-                          const Outcome& outcome, double seconds) {
+                          const std::vector<ops::Device*>& devices, const Outcome& outcome,
+                          const std::vector<std::string>& warnings, double seconds) {
   nlohmann::ordered_json json{{"input", options.acquisition.input},
                               {"out", options.out},
                               {"frames", frames},
@@ -248,7 +254,7 @@ absl::Status ReportVolume(const Options& options, const VolumeGrid& grid, int64_
                               {"device_count", devices.size()},
                               {"seconds", seconds},
                               {"findings", outcome.findings},
-                              {"warnings", WarningsOf(plan)}};
+                              {"warnings", warnings}};
   for (const recon::IterationReport& done : outcome.iterations) {
     nlohmann::ordered_json& entry = json["iterations"].emplace_back(
         nlohmann::ordered_json{{"iteration", done.iteration},
@@ -383,9 +389,8 @@ absl::Status Reconstruct(Options options) {
   for (const auto& device : chosen.devices) devices.push_back(device.get());
   absl::StatusOr<Plan> plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
   if (!plan.ok()) return OthersHelp(SmallerSizeHelps(plan.status()), acquisition);
-  for (const std::string& warning : WarningsOf(*plan)) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  }
+  std::vector<std::string> warnings = WarningsOf(*plan);
+  PrintWarnings(warnings);
   if (options.print_plan) {
     std::fputs(std::visit([](const auto& made) { return recon::PlanText(made); }, *plan).c_str(),
                options.json.progress());
@@ -398,6 +403,13 @@ absl::Status Reconstruct(Options options) {
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
 
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
+  if (options.fdk.truncation == ops::Truncation::kNone) {
+    if (const auto cut = CutRowsText(acquisition, frames)) {
+      warnings.push_back(absl::StrCat(
+          *cut, "; without --truncation cylinder the volume is wrong by tens of per cent"));
+      PrintWarnings(std::span(warnings).last(1));
+    }
+  }
   if (options.find_defects) {
     ISO_ASSIGN_OR_RETURN(acquisition,
                          WithNewDefects(std::move(acquisition), frames.view(),
@@ -420,7 +432,7 @@ absl::Status Reconstruct(Options options) {
   const VolumeGrid grid = volume.grid;
   volume.grid = PatientGrid(volume.grid, patient_position);
   ISO_RETURN_IF_ERROR(formats::WriteVolume(options.out, volume));
-  return ReportVolume(options, grid, source->header().frame_count(), devices, *plan, outcome,
+  return ReportVolume(options, grid, source->header().frame_count(), devices, outcome, warnings,
                       seconds);
 }
 
