@@ -6,11 +6,13 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/thread_pool.h"
 #include "kernels/ops/check.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/cone_beam_pass.h"
@@ -80,6 +82,8 @@ class SecondPass final : public Refinement {
   /// Does what needs no device on a thread of its own, so that who waits for the device need not
   /// wait for a second of it; true when it is done.
   absl::StatusOr<bool> OnHost(std::function<absl::Status()> work);
+  /// Half of the host's threads, so that others find some.
+  int HostThreads() const { return std::max(1, devices_[0]->limits().threads / 2); }
   absl::Status LookForMetal();
   absl::Status LookForBone();
   absl::StatusOr<bool> TakeMetalOut(HostView3<const float> prior);
@@ -136,9 +140,8 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
     ISO_ASSIGN_OR_RETURN(self->metal_, device.NewHostMemory(VolumeBytes(plan.grid)));
   }
   if (plan.scatter) {
-    // Half of the threads, so that others find some.
-    self->scatter_ = std::make_unique<ScatterPass>(*plan.scatter, registry, devices,
-                                                   std::max(1, device.limits().threads / 2));
+    self->scatter_ =
+        std::make_unique<ScatterPass>(*plan.scatter, registry, devices, self->HostThreads());
   }
   return self;
 }
@@ -151,12 +154,20 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   }
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the first volume", hounsfield.shape(), plan_.grid.shape()));
-  for (const float value : hounsfield.span()) {
-    if (std::isfinite(value)) continue;
+  ThreadPool threads(HostThreads());
+  std::vector<std::optional<float>> illegal(plan_.grid.nz);  // of each slice
+  threads.ParallelFor(plan_.grid.nz, [&](int64_t z, int) {
+    const std::span<const float> from = hounsfield.slices(z, 1).span();
+    std::copy(from.begin(), from.end(), volume().slices(z, 1).span().begin());
+    const auto finite = [](float value) { return std::isfinite(value); };
+    const auto found = std::ranges::find_if_not(from, finite);
+    if (found != from.end()) illegal[z] = *found;
+  });
+  for (const std::optional<float>& value : illegal) {
+    if (!value) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("the first volume has a value of ", value, " HU; legal is finite"));
+        absl::StrCat("the first volume has a value of ", *value, " HU; legal is finite"));
   }
-  std::copy(hounsfield.span().begin(), hounsfield.span().end(), volume().span().begin());
   store_->Close();
   started_ = true;
   if (plan_.settings.stripes) {
@@ -375,9 +386,7 @@ absl::StatusOr<bool> SecondPass::ModelConeBeam() {
     stripes_.reset();
     removal_.reset();
     correction_.reset();
-    // Half of the threads, so that others find some.
-    cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_,
-                                                std::max(1, devices_[0]->limits().threads / 2));
+    cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_, HostThreads());
   }
   return OnHost(
       [this] { return cone_beam_->MakeModel(volume(), store_->Matrices(0, plan_.views())); });
@@ -402,8 +411,11 @@ absl::Status SecondPass::Read(HostView3<float> hounsfield) {
   }
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", hounsfield.shape(), plan_.grid.shape()));
-  const std::span<const float> made = volume().span();
-  std::copy(made.begin(), made.end(), hounsfield.span().begin());
+  ThreadPool threads(HostThreads());
+  threads.ParallelFor(plan_.grid.nz, [&](int64_t z, int) {
+    const std::span<const float> made = volume().slices(z, 1).span();
+    std::copy(made.begin(), made.end(), hounsfield.slices(z, 1).span().begin());
+  });
   return absl::OkStatus();
 }
 
