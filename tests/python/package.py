@@ -32,9 +32,6 @@ if not (STAGED / "isocenter/v1").is_dir():
 sys.path.insert(0, str(STAGED))
 os.environ.setdefault("ISOCENTER_KERNELS", str(STAGED.resolve().parent / "lib/libisocenter_kernels.so"))
 
-# Services are forked beside open channels, and gRPC's own preparation for a fork may wait for its threads without end.
-os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
-
 import isocenter  # noqa: E402
 import numpy as np  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
