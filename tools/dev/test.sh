@@ -50,8 +50,8 @@ status=0
 logged "Testing ($preset)" "$output" ctest --test-dir "$tree" -j "$jobs" --output-on-failure --no-tests=error \
   "${rest[@]}" || status=$?
 
-# results LOG STATE: how many tests ended so.
-results() { grep -acE "^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* $2" "$1" || true; }
+# results LOG STATE: how many tests ended so. Dots lead from the name to a state in asterisks, blanks to the others.
+results() { grep -acE "^ *[0-9]+/[0-9]+ Test +#[0-9]+: .*[ .]$2" "$1" || true; }
 # names_of_failed LOG
 names_of_failed() { sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .*\*\*\*(Failed|Timeout|Exception|Not Run).*/\1/p' "$1"; }
 # why TEST LOG LINES: the end of what a failed test printed.
