@@ -36,7 +36,7 @@ FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncatio
   for (const ProjectionMatrix& matrix : acquisition.trajectory) {
     planned_.push_back(PoseOf(matrix));
   }
-  sample_.resize(static_cast<size_t>(std::min(kSampledRows, detector_.rows)) * detector_.columns *
+  sample_.resize(static_cast<size_t>(SampledRows()) * detector_.columns *
                  recon::PixelBytes(pixel_type_));
   if (truncation == ops::Truncation::kNone) cut_rows_.emplace(acquisition);
 }
@@ -66,13 +66,14 @@ FrameMonitor::Pose FrameMonitor::PoseOf(const ProjectionMatrix& matrix) {
           .v = b / c};
 }
 
+int FrameMonitor::SampledRows() const { return std::min(kSampledRows, detector_.rows); }
+
 int FrameMonitor::SampledRow(int i) const {
-  const int rows = std::min(kSampledRows, detector_.rows);
-  return (2 * i + 1) * detector_.rows / (2 * rows);
+  return (2 * i + 1) * detector_.rows / (2 * SampledRows());
 }
 
 void FrameMonitor::Sample(std::span<const std::span<const std::byte>> pixels) {
-  const int rows = std::min(kSampledRows, detector_.rows);
+  const int rows = SampledRows();
   const size_t row_bytes = sample_.size() / rows;
   size_t piece = 0, piece_begin = 0;  // in the frame
   for (int i = 0; i < rows; ++i) {
@@ -201,7 +202,7 @@ void FrameMonitor::CheckDetector(int index, const Statistics& frame, double dose
 
 void FrameMonitor::CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings) {
   if (!cut_rows_) return;
-  const int count = std::min(kSampledRows, detector_.rows);
+  const int count = SampledRows();
   const size_t row_bytes = sample_.size() / count;
   std::array<recon::CutRows::Row, kSampledRows> rows;
   for (int i = 0; i < count; ++i) {

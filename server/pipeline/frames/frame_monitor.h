@@ -103,6 +103,7 @@ class FrameMonitor {
   };
 
   static Pose PoseOf(const ProjectionMatrix& matrix);
+  int SampledRows() const;
   /// The detector's row that is the sample's row `i`.
   int SampledRow(int i) const;
   void Sample(std::span<const std::span<const std::byte>> pixels);
