@@ -296,11 +296,11 @@ absl::Status Simulate(const SimulateOptions& options) {
   PhysicsFrames* const frames = physics ? &*physics : nullptr;
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSink> sink,
                        CreateSink(options, format, frames, detector, trajectory));
+  ISO_RETURN_IF_ERROR(
+      WriteFrames(options, object.get(), frames, detector, seen, *sink, pool, interrupt));
   ISO_RETURN_IF_ERROR(WriteTables(options, trajectory, poses));
   ISO_RETURN_IF_ERROR(WriteTruthInPose(options, object, frames ? &frames->setup() : nullptr,
                                        detector, trajectory, poses, pool, interrupt));
-  ISO_RETURN_IF_ERROR(
-      WriteFrames(options, object.get(), frames, detector, seen, *sink, pool, interrupt));
   return ReportOutputs(options, format, static_cast<int64_t>(trajectory.size()),
                        absl::ToDoubleSeconds(absl::Now() - begin));
 }

@@ -231,7 +231,7 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   stream.on_preview = [&told](const v1::Preview& p) { told.preview.Show(p); };
   stream.on_interrupted = [&told, &interrupt](const absl::Status& why) {
     if (interrupt.happened()) return;  // who cancels the job knows why its stream ends
-    told.warnings.Print(absl::StrCat("the connection broke and is tried again: ", why.message()));
+    told.warnings.Print(absl::StrCat("the stream was ended and is tried again: ", why.message()));
   };
   stream.on_moved = [&told](const std::string& node) {
     told.warnings.Print(absl::StrCat("the scan goes on at node ", node, ", which gets all frames"));

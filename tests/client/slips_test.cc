@@ -61,6 +61,8 @@ constexpr Slip kSlips[] = {
     {"Jobs", 2, "did you mean jobs?"},
     {"frobnicate", 2, "there is no command 'frobnicate'"},
     {"calibrate", 2, "a command is missing; legal is detector, air"},
+    {"simulat --phantom head --out x", 2, "there is no command 'simulat'; did you mean simulate?"},
+    {"calibrate detctor --dark x", 2, "there is no command 'detctor'; did you mean detector?"},
     {"calibrate detctor", 2, "there is no command 'detctor'; did you mean detector?"},
     {"calibrate beamhardening", 2, "did you mean beam-hardening?"},
     {"help", 2, "there is no command 'help'"},
