@@ -18,6 +18,7 @@ from lab import head_study, isocenter, meta_image  # noqa: E402
 
 FOLDER = pathlib.Path(".physics-study").resolve()
 ARM = ("--trajectory", "circle", "--detector", "700x400", "--pitch-mm", 0.77)
+STATION = ("--station", "study", "--detector-mode", "full")
 SIZE, VOXEL_MM = 128, 2.5
 GRID = ("--grid", f"{SIZE}x{SIZE}x33", "--voxel-mm", VOXEL_MM)
 FRAMES = 180
@@ -101,7 +102,7 @@ def physics(name, kv, scatter, photons):
 def simulate(name, file, seed, *what):
     bundle = FOLDER / name
     shutil.rmtree(bundle, ignore_errors=True)
-    isocenter.must("simulate", "--out", bundle, "--physics", file, "--seed", seed, *ARM, *what)
+    isocenter.must("simulate", "--out", bundle, "--physics", file, "--seed", seed, *ARM, *STATION, *what)
     return bundle
 
 

@@ -27,7 +27,7 @@ absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double
                                                  double most_error_percent, const OpenedSet& opened,
                                                  std::FILE* file) {
   ISO_ASSIGN_OR_RETURN(SweepSource scan, SweepSource::Open("--scan", path));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, scan.detector()));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, scan));
   if (scan.frames() < calibrate::kLeastScanViews) {
     return absl::InvalidArgumentError(absl::StrCat("--scan: ", path, " has ", scan.frames(),
                                                    " frames; legal is ", calibrate::kLeastScanViews,

@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<calibrate::BoneStepFile>> ReadTable(const std::string
 
 absl::StatusOr<double> ReadStep(const std::string& path, const OpenedSet& opened) {
   ISO_ASSIGN_OR_RETURN(SweepSource sweep, SweepSource::Open("--steps", path));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, sweep.detector()));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, sweep));
   calibrate::BoneStepMean mean;
   ISO_RETURN_IF_ERROR(sweep.Read(1, [&](int frame, std::span<const uint16_t> counts) {
     const absl::StatusOr<std::vector<float>> transmission = calibrate::Transmission(

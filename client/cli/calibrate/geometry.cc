@@ -115,7 +115,10 @@ absl::Status Calibrate(const Options& options) {
   ISO_ASSIGN_OR_RETURN(BeadTable table, FindBeadTable("--beads", options.beads));
   ISO_ASSIGN_OR_RETURN(SweepSource source, SweepSource::Open("--sweep", options.sweep));
   v1::CalibrationSet set = LabelOf(options, source.detector());
-  if (!options.output.out.empty()) ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
+  if (!options.output.out.empty()) {
+    ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
+    ISO_RETURN_IF_ERROR(CheckLabel(set, source, "--station and --mode"));
+  }
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<calibrate::GeometrySweep> sweep,
                        calibrate::GeometrySweep::Make(std::move(table), source.detector(),
                                                       source.i0_counts(), source.frames()));

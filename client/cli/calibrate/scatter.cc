@@ -35,8 +35,8 @@ class PairReader {
   absl::Status Read(const std::string& with_path, const std::string& without_path, int most_views) {
     ISO_ASSIGN_OR_RETURN(SweepSource with, SweepSource::Open("--with", with_path));
     ISO_ASSIGN_OR_RETURN(SweepSource without, SweepSource::Open("--without", without_path));
-    ISO_RETURN_IF_ERROR(CheckResponse(opened_, with.detector()));
-    ISO_RETURN_IF_ERROR(CheckResponse(opened_, without.detector()));
+    ISO_RETURN_IF_ERROR(CheckSweep(opened_, with));
+    ISO_RETURN_IF_ERROR(CheckSweep(opened_, without));
     if (with.frames() != without.frames()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--with has ", with.frames(), " frames and --without ", without.frames(),

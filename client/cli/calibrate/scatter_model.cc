@@ -109,8 +109,8 @@ absl::Status Calibrate(const Options& options) {
   ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
   ISO_ASSIGN_OR_RETURN(SweepSource with, SweepSource::Open("--with", options.with));
   ISO_ASSIGN_OR_RETURN(SweepSource without, SweepSource::Open("--without", options.without));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, with.detector()));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, without.detector()));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, with));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, without));
   if (with.frames() != without.frames()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--with has ", with.frames(), " frames and --without ", without.frames(),

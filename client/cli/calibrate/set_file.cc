@@ -5,10 +5,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/calibrate/set_fit.h"
 #include "client/cli/output/table.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/ops/calibration_scope.h"
 #include "proto/wire/calibration.h"
 #include "proto/wire/calibration_file.h"
 
@@ -69,19 +72,36 @@ absl::StatusOr<OpenedSet> ReadSet(const std::string& flag, const std::string& pa
   return opened;
 }
 
-absl::Status CheckResponse(const OpenedSet& opened, const Detector& detector) {
+absl::Status CheckSweep(const OpenedSet& opened, const SweepSource& sweep) {
   if (!opened.calibration.response) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the set ", opened.set.name(),
         " has no offsets and gains; legal is one that `isocenter calibrate detector` made"));
   }
   const Detector& of_set = opened.calibration.detector;
-  if (of_set == detector) return absl::OkStatus();
+  const Detector& detector = sweep.detector();
+  if (of_set == detector) {
+    const std::vector<std::string> misfits = FitOf(opened.set, sweep.header()).misfits;
+    if (misfits.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(sweep.where(), ": ", ops::MisfitText(opened.set.name(), misfits),
+                     "; legal is a sweep of the set's own station, detector mode and tube voltage; "
+                     "of others `isocenter calibrate detector` begins a set of their own"));
+  }
   return absl::InvalidArgumentError(absl::StrFormat(
       "the frames have %d x %d pixels of %g x %g mm; legal are those of the set, %d x %d of %g x "
       "%g mm",
       detector.columns, detector.rows, detector.pitch_u_mm, detector.pitch_v_mm, of_set.columns,
       of_set.rows, of_set.pitch_u_mm, of_set.pitch_v_mm));
+}
+
+absl::Status CheckLabel(const v1::CalibrationSet& label, const SweepSource& sweep,
+                        const std::string& flags) {
+  const std::vector<std::string> misfits = FitOf(label, sweep.header()).misfits;
+  if (misfits.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      sweep.where(), " does not fit ", flags, ": the set ", absl::StrJoin(misfits, "; the set "),
+      "; legal is what the acquisition says of itself, or one that says nothing"));
 }
 
 std::string FigureTable(const calibrate::Figures& figures) {

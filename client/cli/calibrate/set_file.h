@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "client/cli/calibrate/sweep_source.h"
 #include "client/cli/output/json_output.h"
 #include "client/flags/command.h"
 #include "client/formats/png_image.h"
@@ -40,8 +41,13 @@ struct OpenedSet {
 };
 /// Errors: those of wire::ReadCalibrationFile and wire::CalibrationFromProto.
 absl::StatusOr<OpenedSet> ReadSet(const std::string& flag, const std::string& path);
-/// INVALID_ARGUMENT unless the set has offsets and gains, and they are of this detector.
-absl::Status CheckResponse(const OpenedSet& opened, const Detector& detector);
+/// INVALID_ARGUMENT unless the set has offsets and gains, and is of the sweep's detector and, as
+/// far as the sweep tells them, of its station, detector mode and tube voltage.
+absl::Status CheckSweep(const OpenedSet& opened, const SweepSource& sweep);
+/// Of a set that begins: INVALID_ARGUMENT unless `label`, which `flags` made, is of what the sweep
+/// tells of itself.
+absl::Status CheckLabel(const v1::CalibrationSet& label, const SweepSource& sweep,
+                        const std::string& flags);
 
 /// Of a part that was just measured.
 struct Report {
