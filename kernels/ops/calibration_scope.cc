@@ -17,7 +17,7 @@ std::string Size(const Detector& detector) {
 
 std::vector<std::string> Misfits(const CalibrationScope& set, const CalibrationScope& acquisition) {
   std::vector<std::string> misfits;
-  if (set.matrices) misfits.push_back("has matrices, which correct no frames");
+  if (set.matrices) misfits.emplace_back("has matrices, which correct no frames");
   const auto differs = [&](const char* what, const std::string& its, const std::string& asked) {
     misfits.push_back(absl::StrCat("is of ", what, " ", its, ", and the acquisition of ", asked));
   };

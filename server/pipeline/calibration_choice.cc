@@ -25,7 +25,7 @@ std::vector<std::string> Misfits(const CalibrationLabel& label, const Acquisitio
                                                    .detector_mode = request.detector_mode,
                                                    .detector = request.acquisition.detector,
                                                    .tube_voltage_kv = request.tube_voltage_kv});
-  if (label.withdrawn) misfits.insert(misfits.begin(), "has been withdrawn");
+  if (label.withdrawn) misfits.emplace(misfits.begin(), "has been withdrawn");
   return misfits;
 }
 

@@ -80,7 +80,7 @@ class Calibrate : public testing::Test {
     Simulate("flat", frames, seed, {"--sweep", "flat"});
     return RunCommand({"calibrate", "detector", "--dark", Path("dark"), "--flat", Path("flat"),
                        "--station", "room3", "--mode", "bin2", "--kv", "90", "--valid-days", "30",
-                       "--air-columns", "16", "--out", Path("set")});
+                       "--air-columns", "16", "--overwrite", "--out", Path("set")});
   }
   /// The bundle NAME with another station, detector mode and tube voltage in its header.
   void Relabel(const std::string& name, const std::string& as, const std::string& station,
@@ -736,8 +736,8 @@ TEST_F(Calibrate, HuTakesInsertsOfAVolume) {
   WriteBytes(directory_ / "inserts",
              "# what, where, true HU\nwater 0 0 0 20 4\nair 85 85 0 7 -980\n");
   const std::vector<std::string> command = {
-      "calibrate",     "hu",     "--volume",  Path("t.mha"), "--inserts",
-      Path("inserts"), "--into", Path("set"), "--out",       Path("other")};
+      "calibrate", "hu",        "--volume", Path("t.mha"), "--inserts",  Path("inserts"),
+      "--into",    Path("set"), "--out",    Path("other"), "--overwrite"};
   Outcome outcome = RunCommand(command);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_FALSE(Set().has_hounsfield());
@@ -752,6 +752,93 @@ TEST_F(Calibrate, HuTakesInsertsOfAVolume) {
   outcome = RunCommand(command);
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr(Path("inserts")), HasSubstr("line 2")));
+}
+
+// The table of a volume that was made with one is nearly none, and bone of 1000 HU becomes 918.
+TEST_F(Calibrate, HuReplacesATableOnlyWhenToldTo) {
+  ASSERT_EQ(Detector(50, 32).exit_code, 0);
+  Simulate("water", 2, 32,
+           {"--phantom", "cylinder", "--scale-mm", "80", "--truth", Path("t.mha"), "--truth-size",
+            "64", "--truth-voxel-mm", "3"});
+  WriteBytes(directory_ / "inserts", "water 0 0 0 20 4\nair 85 85 0 7 -980\n");
+  std::vector<std::string> command = {"calibrate",   "hu",        "--volume",
+                                      Path("t.mha"), "--inserts", Path("inserts"),
+                                      "--into",      Path("set")};
+  ASSERT_EQ(RunCommand(command).exit_code, 0);
+  const std::string before = ReadBytes(directory_ / "set");
+  WriteBytes(directory_ / "inserts", "water 0 0 0 20 8\nair 85 85 0 7 -980\n");
+  Outcome outcome = RunCommand(command);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr(absl::StrCat("the set ", Set().name(), " has an HU")),
+                                 HasSubstr("or --replace, which states that --volume was made")));
+  EXPECT_EQ(ReadBytes(directory_ / "set"), before);
+  command.emplace_back("--replace");
+  outcome = RunCommand(command);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(Set().hounsfield().point(1).true_hu(), 8);
+  EXPECT_EQ(outcome.err.find("warning"), std::string::npos) << outcome.err;
+  // What the table was measured with changes.
+  Simulate("step", 160, 32, {"--sweep", "step"});
+  outcome = RunCommand({"calibrate", "lag", "--step", Path("step"), "--into", Path("set"), "--json",
+                        Path("lag.json")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  constexpr char kOutdated[] =
+      "the set's part of `isocenter calibrate hu` was measured before the lag that it has now";
+  EXPECT_THAT(outcome.err, HasSubstr(kOutdated));
+  EXPECT_THAT(ReadBytes(directory_ / "lag.json"), HasSubstr(kOutdated));
+}
+
+// A service keeps a name for good: what is added to a set that it has needs another one, and has to
+// be the newer of both.
+TEST_F(Calibrate, ASetGoesOnUnderAnotherName) {
+  ASSERT_EQ(Detector(50, 33).exit_code, 0);
+  Simulate("step", 160, 33, {"--sweep", "step"});
+  v1::CalibrationSet first = Set();
+  wire::SetTime(wire::TimeFromProto(first.created()) - absl::Hours(1), *first.mutable_created());
+  WriteBytes(directory_ / "set", wire::CalibrationFile(first));
+  const auto lag = [&](const std::string& name) {
+    return RunCommand({"calibrate", "lag", "--step", Path("step"), "--into", Path("set"), "--name",
+                       name, "--out", Path("next")});
+  };
+  EXPECT_THAT(lag("room 3").err, HasSubstr("name is 'room 3'; legal is 1 to 64 characters of"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "next"));
+  const Outcome outcome = lag("room3-b");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("next: room3-b"));
+  const v1::CalibrationSet next = *wire::ReadCalibrationFile("", Path("next"));
+  EXPECT_EQ(next.name(), "room3-b");
+  EXPECT_TRUE(next.has_lag());
+  EXPECT_GT(wire::TimeFromProto(next.created()),
+            wire::TimeFromProto(first.created()) + absl::Minutes(30));
+  EXPECT_EQ(next.valid_until().seconds(), first.valid_until().seconds());
+  EXPECT_EQ(Set().name(), first.name());
+}
+
+TEST_F(Calibrate, SetsThatAreThereAreNotReplacedUnasked) {
+  ASSERT_EQ(Detector(50, 34).exit_code, 0);
+  WriteBytes(directory_ / "taken", "what took a day to measure");
+  Simulate("step", 160, 34, {"--sweep", "step"});
+  const std::vector<std::vector<std::string>> commands = {
+      {"calibrate", "detector", "--dark", Path("dark"), "--flat", Path("flat"), "--station",
+       "room3", "--mode", "bin2", "--valid-days", "30", "--out", Path("taken")},
+      {"calibrate", "lag", "--step", Path("step"), "--into", Path("set"), "--out", Path("taken")},
+      {"calibrate", "geometry", "--sweep", Path("flat"), "--beads", "helix", "--station", "room3",
+       "--mode", "bin2", "--valid-days", "30", "--out", Path("taken")},
+      {"calibrations", "get", "room3", "--server", "127.0.0.1:1", "--out", Path("taken")}};
+  for (const std::vector<std::string>& command : commands) {
+    const Outcome outcome = RunCommand(command);
+    EXPECT_EQ(outcome.exit_code, 1) << command[1];
+    EXPECT_THAT(outcome.err, HasSubstr("taken', which is there already; legal is another name, or "
+                                       "--overwrite"));
+  }
+  EXPECT_EQ(ReadBytes(directory_ / "taken"), "what took a day to measure");
+  std::vector<std::string> same = commands[1];
+  same.back() = Path("set");  // that of --into
+  EXPECT_EQ(RunCommand(same).exit_code, 0);
+  std::vector<std::string> asked = commands[1];
+  asked.emplace_back("--overwrite");
+  EXPECT_EQ(RunCommand(asked).exit_code, 0);
+  EXPECT_TRUE(wire::ReadCalibrationFile("", Path("taken"))->has_lag());
 }
 
 TEST_F(Calibrate, RefusesSweepsThatAreNotGoodEnough) {

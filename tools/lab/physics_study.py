@@ -131,7 +131,7 @@ def measure_set(name, kv, diameters_mm):
     quiet = physics(f"{name}-narrow", kv, "", 100000)
     sweeps = [simulate(f"{name}-{sweep}", quiet, 3, "--sweep", sweep, "--frames", 40) for sweep in ("dark", "flat")]
     out = FOLDER / f"{name}.isocal"
-    flags = ("--station", "study", "--mode", "full", "--kv", kv, "--valid-days", 1, "--out", out)
+    flags = ("--station", "study", "--mode", "full", "--kv", kv, "--valid-days", 1, "--out", out, "--overwrite")
     isocenter.must("calibrate", "detector", "--dark", sweeps[0], "--flat", sweeps[1], *flags)
     scans = [
         flag
@@ -151,7 +151,7 @@ def measure_scatter(name, kv, known, objects):
         for flag, file in (("--with", wide), ("--without", narrow)):
             pairs += [flag, simulate(f"{name}{flag}-{number}", file, 7, *what, "--frames", 24)]
     say(name)
-    say(isocenter.must("calibrate", "scatter", *pairs, "--into", known, "--out", out))
+    say(isocenter.must("calibrate", "scatter", *pairs, "--into", known, "--out", out, "--overwrite"))
     return out
 
 
@@ -205,7 +205,7 @@ def measure_model(name, kv, known, what):
     for flag, file in (("--with", wide), ("--without", narrow)):
         pair += [flag, simulate(f"{name}{flag}", file, 7, *what, "--frames", FRAMES)]
     say(name)
-    say(isocenter.must("calibrate", "scatter-model", *pair, "--into", known, "--out", out))
+    say(isocenter.must("calibrate", "scatter-model", *pair, "--into", known, "--out", out, "--overwrite"))
     return out
 
 

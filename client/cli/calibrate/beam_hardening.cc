@@ -56,7 +56,7 @@ absl::Status Calibrate(const Options& options) {
                      options.scans.size(), " scans; legal is one for each --scan, in their order"));
   }
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.scans.begin(), options.scans.end()}));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   std::vector<calibrate::CylinderScan> scans;
   for (size_t i = 0; i < options.scans.size(); ++i) {
     ISO_ASSIGN_OR_RETURN(scans.emplace_back(),

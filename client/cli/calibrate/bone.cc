@@ -59,7 +59,7 @@ absl::StatusOr<double> ReadStep(const std::string& path, const OpenedSet& opened
 
 absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.steps}));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   if (opened.calibration.mu_water_per_mm == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("the set ", opened.set.name(),

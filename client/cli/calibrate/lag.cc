@@ -19,7 +19,7 @@ struct Options {
 
 absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.step}));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   ISO_ASSIGN_OR_RETURN(SweepSource step, SweepSource::Open("--step", options.step));
   ISO_RETURN_IF_ERROR(CheckSweep(opened, step));
   std::vector<double> signals;

@@ -130,7 +130,7 @@ absl::Status Calibrate(const Options& options) {
   std::vector<std::filesystem::path> inputs(options.with.begin(), options.with.end());
   inputs.insert(inputs.end(), options.without.begin(), options.without.end());
   ISO_RETURN_IF_ERROR(CheckInto(options.set, std::move(inputs)));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   if (opened.calibration.mu_water_per_mm == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("the set ", opened.set.name(),
