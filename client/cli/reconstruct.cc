@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "client/cli/calibrate/set_fit.h"
 #include "client/cli/commands.h"
 #include "client/cli/fan_beam.h"
 #include "client/cli/local_acquisition.h"
@@ -34,6 +35,7 @@
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/geometry/limited_arc.h"
 #include "kernels/geometry/patient_position.h"
+#include "kernels/ops/calibration_scope.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
@@ -319,13 +321,40 @@ absl::StatusOr<PatientPosition> PatientPositionOf(const v1::AcquisitionHeader& h
   return ParsePatientPosition(position.empty() ? "HFS" : position);
 }
 
-/// The acquisition with what the file of --calibration says of its detector.
+/// As the service with a protocol that asks for a set (server/pipeline/calibration_choice.h), but
+/// that an acquisition's files need not tell what they are of. Errors: FAILED_PRECONDITION.
+absl::Status CheckFit(const v1::CalibrationSet& set, const v1::AcquisitionHeader& header,
+                      std::vector<std::string>& warnings) {
+  const SetFit fit = FitOf(set, header);
+  if (!fit.misfits.empty()) {
+    return absl::FailedPreconditionError(ops::MisfitText(set.name(), fit.misfits));
+  }
+  if (!fit.untold.empty()) {
+    warnings.push_back(absl::StrCat("the acquisition does not tell its ",
+                                    absl::StrJoin(fit.untold, ", "), ": that calibration '",
+                                    set.name(), "' fits is taken for granted"));
+  }
+  const ops::Validity validity{wire::TimeFromProto(set.valid_from()),
+                               wire::TimeFromProto(set.valid_until())};
+  if (!validity.Has(absl::Now())) {
+    warnings.push_back(absl::StrCat(ops::NotValidText(set.name(), validity), ops::kUsedAllTheSame));
+  }
+  return absl::OkStatus();
+}
+
+/// The acquisition with what the file of --calibration says of its detector, and what is to be said
+/// of that.
 absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& header,
-                                                 const std::string& calibration) {
+                                                 const std::string& calibration,
+                                                 std::vector<std::string>& warnings) {
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition, wire::AcquisitionFromProto(header));
   if (calibration.empty()) return acquisition;
   ISO_ASSIGN_OR_RETURN(v1::CalibrationSet set,
                        wire::ReadCalibrationFile("--calibration", calibration));
+  ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
+  if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
+    ISO_RETURN_IF_ERROR(CheckFit(set, header, warnings));
+  }
   ISO_ASSIGN_OR_RETURN(ops::Calibration known, wire::CalibrationFromProto(std::move(set)));
   acquisition.calibration = std::make_shared<const ops::Calibration>(std::move(known));
   return acquisition;
@@ -378,8 +407,9 @@ absl::Status Reconstruct(Options options) {
   ISO_ASSIGN_OR_RETURN(const std::optional<recon::IterativeSettings> iterative,
                        CheckFlags(options));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
+  std::vector<std::string> warnings;
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition,
-                       AcquisitionOf(source->header(), options.calibration));
+                       AcquisitionOf(source->header(), options.calibration, warnings));
   ISO_ASSIGN_OR_RETURN(const PatientPosition patient_position, PatientPositionOf(source->header()));
   formats::Volume volume;
   ISO_ASSIGN_OR_RETURN(volume.grid, GridOf(options, acquisition));
@@ -389,7 +419,7 @@ absl::Status Reconstruct(Options options) {
   for (const auto& device : chosen.devices) devices.push_back(device.get());
   absl::StatusOr<Plan> plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
   if (!plan.ok()) return OthersHelp(SmallerSizeHelps(plan.status()), acquisition);
-  std::vector<std::string> warnings = WarningsOf(*plan);
+  for (std::string& warning : WarningsOf(*plan)) warnings.push_back(std::move(warning));
   PrintWarnings(warnings);
   if (options.print_plan) {
     std::fputs(std::visit([](const auto& made) { return recon::PlanText(made); }, *plan).c_str(),
