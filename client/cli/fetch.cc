@@ -15,6 +15,7 @@
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "client/formats/staged_directory.h"
@@ -178,9 +179,8 @@ absl::StatusOr<bool> WantsFile(const Options& options) {
   const std::string ending = options.out.extension().string();
   const std::vector<std::string> written = formats::VolumeEndings();
   if (std::ranges::find(written, ending) != written.end()) return true;
-  for (const char* other : {".gz", ".nrrd", ".nhdr", ".raw", ".dcm", ".tif", ".png", ".npy"}) {
-    if (ending != other) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
+  if (formats::LooksLikeAFile(options.out)) {
+    return flags::WrongUsage(absl::StrCat(
         "--out is ", options.out.string(),
         "; legal is a directory, for DICOM, or a file that ends in ",
         absl::StrJoin(written, " or "), " (a directory of that name: --format dicom)"));
@@ -194,9 +194,8 @@ absl::Status Fetch(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const std::optional<formats::Deidentifier> deidentifier,
                        MakeDeidentifier(options.deidentify));
   if (deidentifier && wants_file) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--deidentify with the file ", options.out.string(),
-                     "; legal is DICOM: the other formats carry no identity"));
+    return flags::WrongUsage(absl::StrCat("--deidentify with the file ", options.out.string(),
+                                          "; legal is DICOM: the other formats carry no identity"));
   }
   const Interrupt interrupt;
   if (wants_file) return FetchVolume(options, interrupt);

@@ -25,6 +25,7 @@
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
+#include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
 #include "client/formats/fan_beam_scan.h"
 #include "client/formats/volume_writer.h"
@@ -187,14 +188,14 @@ absl::StatusOr<Outcome> Run(const recon::ReconstructionPlan& plan, const Options
   return Outcome();
 }
 
-absl::StatusOr<Outcome> Run(const recon::SecondPassPlan& plan, const Options& options,
+absl::StatusOr<Outcome> Run(const recon::SecondPassPlan& plan, const Options&,
                             const std::vector<ops::Device*>& devices, const LocalFrames& frames,
                             HostView3<float> volume) {
   Outcome outcome;
   ISO_RETURN_IF_ERROR(recon::ReconstructTwice(plan, Backends(), devices, frames.view(), volume,
                                               frames.doses(), &outcome.findings));
   for (const std::string& finding : outcome.findings) {
-    std::fprintf(options.json.progress(), "%s\n", finding.c_str());
+    std::fprintf(stderr, "isocenter: %s\n", finding.c_str());
   }
   return outcome;
 }
@@ -279,6 +280,7 @@ formats::Destination VolumeDestination(const Options& options) {
 
 /// Settings of the algorithm; none for fdk. Checks all flags that need no acquisition.
 absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options& options) {
+  ISO_RETURN_IF_ERROR(ChosenGrid(options.acquisition).status());
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(VolumeDestination(options)));
   ISO_RETURN_IF_ERROR(options.json.Check({options.acquisition.input}));
   const bool iterative = options.algorithm != "fdk";
@@ -287,7 +289,7 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
   if (options.deadline_seconds > 0) of_passes.emplace_back("--deadline");
   if (!iterative && !of_passes.empty()) {
     const std::vector<std::string> all = AlgorithmChoices();  // fdk is the first
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         absl::StrCat(absl::StrJoin(of_passes, ", "),
                      " without an iterative --algorithm, fdk has no passes; legal with it are ",
                      absl::StrJoin(all.begin() + 1, all.end(), ", ")));
@@ -300,8 +302,8 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
                                     {"--cone-beam", options.cone_beam},
                                     {"--stripes", options.stripes}}) {
     if (!given) continue;
-    return absl::InvalidArgumentError(absl::StrCat(flag, " with --algorithm ", options.algorithm,
-                                                   "; legal is fdk, of which it is a second pass"));
+    return flags::WrongUsage(absl::StrCat(flag, " with --algorithm ", options.algorithm,
+                                          "; legal is fdk, of which it is a second pass"));
   }
   ISO_ASSIGN_OR_RETURN(const recon::IterativeSettings settings,
                        ToSettings(options.iterative, options.algorithm, options.fdk.precision));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/thread_pool.h"
 #include "kernels/ops/check.h"
@@ -116,7 +117,7 @@ class SecondPass final : public Refinement {
   std::unique_ptr<LineCorrection> correction_;
   std::unique_ptr<Reconstructor> reconstructor_;
   bool started_ = false;
-  int64_t metal_voxels_ = 0;
+  int64_t seen_as_metal_ = 0, metal_voxels_ = 0;  // before and after rays were asked
   bool has_bone_ = false;
   std::deque<Stage> stages_;
   size_t stages_done_ = 0;
@@ -257,6 +258,7 @@ absl::Status SecondPass::LookForMetal() {
   // Of the metal's own HU nothing is known but that they are high: they are kept for the end.
   ISO_ASSIGN_OR_RETURN(metal_voxels_,
                        FindMetal(*plan_.settings.metal, plan_.grid, volume(), metal()));
+  seen_as_metal_ = metal_voxels_;
   return absl::OkStatus();
 }
 
@@ -423,6 +425,21 @@ std::vector<std::string> SecondPass::findings() const {
   std::vector<std::string> all;
   if (!readable()) return all;
   if (scatter_ != nullptr) all.push_back(ToText(scatter_->findings()));
+  // A pass that did nothing looks like one that did: the volume is the first one.
+  if (plan_.settings.metal && metal_voxels_ == 0) {
+    all.push_back(
+        seen_as_metal_ == 0
+            ? absl::StrFormat("metal: no voxel above %g HU in %g mm³ or more: nothing was "
+                              "corrected",
+                              plan_.settings.metal->metal_hu, plan_.settings.metal->least_mm3)
+            : absl::StrFormat("metal: %d voxels above %g HU, but the rays through them "
+                              "lack nothing: nothing was corrected",
+                              seen_as_metal_, plan_.settings.metal->metal_hu));
+  }
+  if (plan_.settings.bone && !has_bone_) {
+    all.push_back(absl::StrFormat("bone: no voxel above %g HU: nothing was corrected",
+                                  plan_.acquisition.calibration->bone->from_hu));
+  }
   if (cone_beam_ != nullptr) all.push_back(cone_beam_->findings());
   return all;
 }
