@@ -57,7 +57,7 @@ class ServiceCallsTest(PackageTest):
         client = self.connect(self.service().grpc)
         physics = self.folder / "room.textproto"
         physics.write_text("tube { kv: 90 } detector { signal_counts: 30000 photons: 30000 offset_counts: 100 }\n")
-        detector = ("--detector", "64x48", "--pitch-mm", 2, "--frames", 20, "--physics", physics)
+        detector = ("--detector", "64x48", "--pitch-mm", 2, "--frames", 20, "--physics", physics, "--station", "room3")
         for sweep in ("dark", "flat"):
             support.isocenter.must("simulate", "--sweep", sweep, "--out", self.folder / sweep, *detector)
         file = self.folder / "room3.isocal"
