@@ -97,7 +97,7 @@ absl::Status Calibrate(const Options& options) {
   }
   ISO_ASSIGN_OR_RETURN(calibrate::DetectorFit fit, Fit(dark, flat));
   fit.response.full_scale_counts = options.full_scale_counts;
-  const Report report{"detector", fit.figures, PictureOf(fit, dark.detector())};
+  const Report report{"detector", fit.figures, PictureOf(fit, dark.detector()), fit.warnings};
   v1::CalibrationSet set = wire::ToProto({.name = label.name(),
                                           .detector = dark.detector(),
                                           .response = std::move(fit.response),
