@@ -22,6 +22,7 @@
 #include "client/formats/volume_writer.h"
 #include "client/job_client.h"
 #include "kernels/base/bytes_text.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
 
@@ -172,18 +173,20 @@ absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
        {"grid", ToJson(wire::ToProto(sink.grid()))}});
 }
 
-/// Whether a file is wanted and not DICOM. A name that looks like an image of a format that is not
-/// written does not become a directory.
+/// Whether a file is wanted and not DICOM. A name that looks like a file of a format that is not
+/// written, or like a typo of one that is, does not become a directory.
 absl::StatusOr<bool> WantsFile(const Options& options) {
   if (!options.format.empty()) return options.format != "dicom";
   const std::string ending = options.out.extension().string();
   const std::vector<std::string> written = formats::VolumeEndings();
   if (std::ranges::find(written, ending) != written.end()) return true;
-  if (formats::LooksLikeAFile(options.out)) {
+  const std::string meant =
+      ending.empty() ? "" : DidYouMean(ending, {written.begin(), written.end()});
+  if (options.out == "-" || !meant.empty() || formats::LooksLikeAFile(options.out)) {
     return flags::WrongUsage(absl::StrCat(
         "--out is ", options.out.string(),
         "; legal is a directory, for DICOM, or a file that ends in ",
-        absl::StrJoin(written, " or "), " (a directory of that name: --format dicom)"));
+        absl::StrJoin(written, " or "), " (a directory of that name: --format dicom)", meant));
   }
   return false;
 }

@@ -132,6 +132,8 @@ constexpr Slip kSlips[] = {
     {"stream a --grid 1x2x3", 2, "--grid and --voxel-mm must be given together"},
     {"stream a --traceparent x", 2, "isocenter"},
     {"reconstruct a --out v.mha --grid 1x2x3", 2, "--grid and --voxel-mm must be given together"},
+    {"fetch J --out v.mah", 2, "did you mean .mha?"},
+    {"fetch J --out -", 2, "--out is -; legal is a directory, for DICOM"},
     {"fetch J --out vol.jpg", 2, "vol.jpg; legal is a directory, for DICOM"},
     {"fetch J --out all.ZIP", 2, "(a directory of that name: --format dicom)"},
     {"simulate --phantom head --out vol.mha", 2, "vol.mha; legal is a directory, for a bundle"},
