@@ -47,7 +47,7 @@ function Words({ label, value, onChange }: { label: string; value: string; onCha
     <label class="inline">
       <span class="quiet">{label}</span>
       <input
-        type="search" value={typed ?? value} size={26} maxLength={LONGEST_TEXT} placeholder="Room, protocol, accession, id" title="A part of a room, protocol, accession number or job id"
+        type="search" value={typed ?? value} size={18} maxLength={LONGEST_TEXT} placeholder="Room, protocol, id" title="A part of a room, protocol, accession number or job id"
         onInput={(event) => setTyped(event.currentTarget.value)} onChange={rest} onBlur={rest}
       />
     </label>
