@@ -8,7 +8,7 @@
 #include "client/cli/calibrate/commands.h"
 #include "client/cli/calibrate/pictures.h"
 #include "client/cli/calibrate/set_file.h"
-#include "client/cli/calibrate/set_fit.h"
+#include "client/cli/options/set_fit.h"
 #include "client/cli/output/table.h"
 #include "client/formats/dicom_series.h"
 #include "client/formats/volume_input.h"

@@ -1,4 +1,4 @@
-#include "client/cli/calibrate/set_fit.h"
+#include "client/cli/options/set_fit.h"
 
 #include "kernels/ops/calibration_scope.h"
 #include "proto/wire/geometry.h"
