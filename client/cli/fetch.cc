@@ -180,8 +180,7 @@ absl::StatusOr<bool> WantsFile(const Options& options) {
   const std::string ending = options.out.extension().string();
   const std::vector<std::string> written = formats::VolumeEndings();
   if (std::ranges::find(written, ending) != written.end()) return true;
-  const std::string meant =
-      ending.empty() ? "" : DidYouMean(ending, {written.begin(), written.end()});
+  const std::string meant = ending.empty() ? "" : DidYouMean(ending, written);
   if (options.out == "-" || !meant.empty() || formats::LooksLikeAFile(options.out)) {
     return flags::WrongUsage(absl::StrCat(
         "--out is ", options.out.string(),

@@ -14,10 +14,15 @@ namespace {
 
 constexpr size_t kJudgedPixels = 1 << 18;  // for medians over all of the detector
 
-double MedianOver(size_t pixels, const std::function<double(size_t)>& value, bool spread) {
+std::vector<double> Judged(size_t pixels, const std::function<double(size_t)>& value) {
   std::vector<double> values;
   const size_t step = (pixels + kJudgedPixels - 1) / kJudgedPixels;
   for (size_t i = 0; i < pixels; i += step) values.push_back(value(i));
+  return values;
+}
+
+double MedianOver(size_t pixels, const std::function<double(size_t)>& value, bool spread) {
+  std::vector<double> values = Judged(pixels, value);
   return spread ? RobustSigma(std::move(values)) : Median(std::move(values));
 }
 
@@ -71,9 +76,7 @@ absl::Status CheckLight(const FlatFrames& flat) {
 /// How much what is usual in the empty beam differs over the detector (%): the middle nine tenths
 /// of its pixels, of their median.
 double Unevenness(const std::vector<float>& usual) {
-  std::vector<double> values;
-  const size_t step = (usual.size() + kJudgedPixels - 1) / kJudgedPixels;
-  for (size_t i = 0; i < usual.size(); i += step) values.push_back(usual[i]);
+  std::vector<double> values = Judged(usual.size(), [&](size_t i) { return usual[i]; });
   std::sort(values.begin(), values.end());
   const auto at = [&](double share) {
     return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];

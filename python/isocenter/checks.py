@@ -25,14 +25,18 @@ def illegal(name: str, value, legal: str) -> InvalidArgument:
     return InvalidArgument(f"{name} is {value}; legal is {legal}")
 
 
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """What ends an error of a name that there is not; empty where none is near."""
+    near = difflib.get_close_matches(word, list(names), 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 def keywords(given: Iterable[str], legal: Iterable[str]) -> None:
     """Names of keyword arguments. Raises TypeError, as Python does, with the name that is near."""
     names = sorted(legal)
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            meant = f"; did you mean {near[0]}?" if near else ""
-            raise TypeError(f"unknown argument {name!r}; legal is one of {', '.join(names)}{meant}")
+            raise TypeError(f"unknown argument {name!r}; legal is one of {', '.join(names)}{did_you_mean(name, names)}")
 
 
 def whole(name: str, value, least: int, most: int) -> int:

@@ -1,7 +1,6 @@
 """Objects of which the attenuation and every line integral are known, and the noise of a detector."""
 
 import ctypes
-import difflib
 from dataclasses import dataclass
 from typing import List, Optional
 
@@ -40,8 +39,7 @@ class Phantom:
         checks.real("scale_mm", self.scale_mm, 0.01, 1000)
         checks.real("mu_water_per_mm", self.mu_water_per_mm, 1e-4, 1)
         if self.name not in (known := phantom_names()):
-            near = difflib.get_close_matches(self.name, known, 1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = checks.did_you_mean(self.name, known)
             raise NotFound(f"there is no phantom {self.name!r}; there are: {', '.join(known)}{meant}")
 
     def _to_c(self, subsamples: int) -> _library.CPhantom:

@@ -1,7 +1,6 @@
 """Filtered back-projection and iterations."""
 
 import ctypes
-import difflib
 from dataclasses import dataclass
 from typing import Any, List, Optional, Union
 
@@ -45,8 +44,7 @@ def _fill(structure, settings: dict, what: str) -> Any:
     kinds = dict(structure._fields_)
     for name, value in settings.items():
         if name not in kinds:
-            near = difflib.get_close_matches(name, [*kinds, *_ARGUMENTS], 1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = checks.did_you_mean(name, [*kinds, *_ARGUMENTS])
             raise checks.illegal(f"a setting of {what}", repr(name), ", ".join(kinds) + meant)
         if kinds[name] is ctypes.c_char_p:
             if not isinstance(value, str):
