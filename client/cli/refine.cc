@@ -38,9 +38,11 @@ std::string DoneText(const v1::Job& job) {
                                ? SecondPassText(job.second_pass())
                                : absl::StrCat(job.progress().iterations_done(), " of ",
                                               job.progress().iterations_total(), " iterations");
-  return absl::StrFormat("%s: %s in %.1f s, series %s\n", job.job_id(), done,
-                         job.result().timings().refine_seconds(),
-                         job.result().series_instance_uid());
+  std::string text =
+      absl::StrFormat("%s: %s in %.1f s, series %s\n", job.job_id(), done,
+                      job.result().timings().refine_seconds(), job.result().series_instance_uid());
+  for (const std::string& finding : job.finding()) absl::StrAppend(&text, finding, "\n");
+  return text;
 }
 
 absl::Status Follow(const client::JobClient& jobs, const std::string& id, const Options& options) {

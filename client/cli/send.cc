@@ -44,7 +44,7 @@ absl::Status Retry(const RetryOptions& options) {
         "what is to be tried again is not said; legal is a JOB, --to, both, or --all");
   }
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, FindCluster(options.server));
   v1::RetryTransfersRequest request;
   request.set_job_id(options.job_id);
   request.set_destination(options.destination);

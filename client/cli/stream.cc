@@ -297,6 +297,7 @@ absl::Status Stream(const Options& options) {
   Interrupt interrupt;
   ISO_RETURN_IF_ERROR(CheckTogether(options));
   ISO_RETURN_IF_ERROR(CheckOutputs(options));
+  ISO_RETURN_IF_ERROR(CheckServer(options.server));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSource> source,
                        OpenAcquisition(options.acquisition));
   ISO_ASSIGN_OR_RETURN(const std::set<uint32_t> skipped,

@@ -40,6 +40,7 @@ class Display {
     v1::JobProgress progress = job.progress();
     progress.set_state(job.state());
     states_.Show(progress);
+    ShowFindings(job);
   }
 
  private:
@@ -53,11 +54,19 @@ class Display {
     if (job.has_geometry()) std::fprintf(file_, "geometry %s\n", SetText(job.geometry()).c_str());
   }
 
+  /// Once: they come with the volume.
+  void ShowFindings(const v1::Job& job) {
+    if (findings_shown_ || job.finding().empty()) return;
+    findings_shown_ = true;
+    states_.Clear();
+    for (const std::string& finding : job.finding()) std::fprintf(file_, "%s\n", finding.c_str());
+  }
+
   std::FILE* const file_;
   IterationPrinter printer_;
   StatePrinter states_;
   int iterations_ = 0;
-  bool sets_shown_ = false;
+  bool sets_shown_ = false, findings_shown_ = false;
 };
 
 absl::Status Watch(const Options& options) {

@@ -130,3 +130,24 @@ test('the first greeting asks for the jobs alone: screens have just asked for th
   for (let i = 0; i < 20 && store.epoch === 0; i += 1) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.ok(store.epoch > 0, 'a later one has everything asked again');
 });
+
+test('how a job ended is said once, however the page learned of it, and nothing is said of what had ended before', async () => {
+  let listed: Job[] = [];
+  const api = new Api((url) => Promise.resolve(json(url.includes('jobs') ? { jobs: listed } : { server_time: new Date(0).toISOString() })));
+  const store = new Store(api, new FakeClock());
+  const room = (state: Job['state'], over: Partial<Job> = {}) => ({ ...job('a', state, 0), station_name: 'room-1', protocol: 'head', ...over });
+  store.takeJob(job('old', 'completed', 0));
+  store.takeJob(room('receiving'));
+  store.takeJob(room('reconstructing'));
+  assert.equal(store.announcements.length, 0);
+  store.takeJob(room('failed', { error: { code: 'ABORTED', message: 'frame 7 is missing' } }));
+  store.takeJob(room('failed'));
+  assert.deepEqual(store.announcements.map((a) => a.text), ['Scan of room-1, head: failed. frame 7 is missing']);
+  // By asking, where events do not arrive.
+  store.takeJob(job('b', 'refining', 1));
+  listed = [{ ...job('b', 'completed', 1), refines_job_id: 'a' } as Job];
+  store.session = { signed_in: true } as Store['session'];
+  store.refresh();
+  await new Promise((done) => setTimeout(done));
+  assert.equal(store.announcements.at(-1)?.text, 'Refinement: completed');
+});

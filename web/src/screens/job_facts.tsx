@@ -76,7 +76,12 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
   const last = refinement.iterations.at(-1);
   const second = refinement.second_pass;
   if (second) {
-    return <Fact name="Second pass">{againstText(second)}</Fact>;
+    return (
+      <>
+        <Fact name="Second pass">{againstText(second)}</Fact>
+        {refinement.findings.map((finding) => <Fact key={finding} name="Found">{finding}</Fact>)}
+      </>
+    );
   }
   return (
     <>

@@ -3,6 +3,7 @@ import type { Api } from '../api/client.ts';
 import { Connection, type Link } from '../api/connection.ts';
 import type { ServerEvent } from '../api/event_parser.ts';
 import { type Job, type JobPage, type Role, type Session, type Status, isActive } from '../api/types.ts';
+import { endedText } from '../lib/announcements.ts';
 import { type Clock, wallClock } from '../lib/clock.ts';
 
 const RANK: Record<Role, number> = { viewer: 0, console: 1, operator: 2, administrator: 3 };
@@ -10,6 +11,8 @@ const RANK: Record<Role, number> = { viewer: 0, console: 1, operator: 2, adminis
 const ENDED_KEPT = 50;
 // Screens are drawn anew at most this often: 50 rooms send hundreds of events a second.
 const CALM_MS = 200;
+// What is said of jobs that ended stays so long in the page; a screen reader says what is added.
+const ANNOUNCEMENTS_KEPT = 5;
 
 export class Store {
   session: Session | null = null;
@@ -18,6 +21,8 @@ export class Store {
   jobs = new Map<string, Job>();
   // Jobs that were deleted while the page was looking.
   readonly removed = new Set<string>();
+  // How jobs ended while the page was looking, the latest last.
+  announcements: { job_id: string; text: string }[] = [];
   // Whether the server ended the session, rather than the user.
   sessionEnded = false;
   // Counts reconnections and changes that the user made: whoever asked for something asks again.
@@ -101,6 +106,7 @@ export class Store {
   }
 
   takeJob(job: Job): void {
+    this.announce(job);
     this.jobs.set(job.job_id, job);
     this.trim();
     this.changed();
@@ -122,8 +128,15 @@ export class Store {
       this.api.get<JobPage>('jobs', { state: 'active', page_size: 1000 }),
       this.api.get<JobPage>('jobs', { page_size: ENDED_KEPT }),
     ]);
-    this.jobs = new Map([...recent.jobs, ...active.jobs].map((job) => [job.job_id, job]));
+    const jobs = [...recent.jobs, ...active.jobs];
+    for (const job of jobs) this.announce(job);
+    this.jobs = new Map(jobs.map((job) => [job.job_id, job]));
     this.changed();
+  }
+
+  private announce(job: Job): void {
+    const text = endedText(this.jobs.get(job.job_id), job);
+    if (text) this.announcements = [...this.announcements, { job_id: job.job_id, text }].slice(-ANNOUNCEMENTS_KEPT);
   }
 
   private take(event: ServerEvent): void {
@@ -179,6 +192,7 @@ export class Store {
     this.connection.stop();
     this.session = null;
     this.jobs.clear();
+    this.announcements = [];
     this.status = null;
     this.link = { kind: 'connecting' };
     this.changed(true);

@@ -60,9 +60,16 @@ export function Shell({ page, children }: { page: string; children: ComponentChi
       </header>
       <Gone />
       <main id="main" tabIndex={-1} class={gone ? 'stale' : ''}>{children}</main>
+      <Announcements />
       {help && <Help onClose={() => setHelp(false)} />}
     </>
   );
+}
+
+// Not seen: for who hears the page, and is elsewhere on it when a scan ends.
+function Announcements() {
+  const { announcements } = useStore();
+  return <div class="hidden" role="log" aria-label="Jobs that ended">{announcements.map(({ job_id, text }) => <p key={job_id}>{text}</p>)}</div>;
 }
 
 function Liveness() {
