@@ -562,11 +562,14 @@ void AddReconstructCommand(flags::Command program) {
       "nothing, and say so.");
   const auto options = std::make_shared<Options>();
   Options& o = *options;
-  AddAcquisitionFlags(command, o.acquisition);
-  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii").Required().Type("FILE");
+  const flags::Option grid = AddAcquisitionFlags(command, o.acquisition);
+  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii; a file that is there is replaced")
+      .Required()
+      .Type("FILE");
   command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
       .ShowDefault()
-      .Range(16, 2048);
+      .Range(16, 2048)
+      .Excludes(grid);
   command
       .Add("--algorithm", o.algorithm,
            "fdk: filtered back-projection; or an iterative one, which begins with it")

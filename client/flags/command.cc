@@ -1,12 +1,18 @@
 #include "client/flags/command.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <limits>
 #include <new>
 #include <optional>
@@ -16,6 +22,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -81,6 +88,17 @@ CLI::Option* OfItsType(CLI::Option* option) {
   return option;
 }
 
+/// A text that is another flag of the command: its own value is missing.
+CLI::Validator NoFlagOf(const CLI::App* app) {
+  return CLI::Validator(
+      [app](std::string& text) -> std::string {
+        const bool is_flag = absl::StartsWith(text, "--") && text.size() > 2 &&
+                             app->get_option_no_throw(text) != nullptr;
+        return is_flag ? absl::StrCat("'", text, "', which is a flag: the value is missing") : "";
+      },
+      "");
+}
+
 constexpr char kOutOfMemory[] =
     "out of memory: the work needs more than this process may have; choose a smaller size or "
     "volume";
@@ -124,6 +142,18 @@ std::optional<uint64_t> BytesOf(absl::string_view text) {
   const double bytes = number * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power + 1));
   if (!(bytes < 0x1p64)) return std::nullopt;
   return static_cast<uint64_t>(bytes);
+}
+
+constexpr char kNoOutput[] = "standard output cannot be written";
+
+/// What was printed has gone where it should: a full disk or a closed pipe there must not look like
+/// success.
+absl::Status FlushOutput() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      fcntl(STDOUT_FILENO, F_GETFD) < 0
+          ? "standard output is closed"
+          : absl::StrCat(kNoOutput, errno == 0 ? "" : absl::StrCat(": ", std::strerror(errno))));
 }
 
 /// Runs the action. Memory that there is not, and sizes beyond all memory, are errors as others.
@@ -287,7 +317,11 @@ Option Command::Placed(Option option) const {
 
 template <class T>
 Option Command::Add(const std::string& names, T& target, const std::string& help) {
-  return Placed(Option(OfItsType<T>(app_->add_option(names, target, help))));
+  CLI::Option* const option = OfItsType<T>(app_->add_option(names, target, help));
+  if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::filesystem::path>) {
+    option->check(NoFlagOf(app_));
+  }
+  return Placed(Option(option));
 }
 
 template Option Command::Add(const std::string&, std::string&, const std::string&);
@@ -373,7 +407,10 @@ std::optional<int> Program::Parse(int argc, const char* const* argv) {
     if (action_ || app_->get_require_subcommand_min() == 0) return std::nullopt;
     wrong = ExplainMissingCommand(*app_);
   } catch (const CLI::Success& asked) {
-    return app_->exit(asked);
+    const int code = app_->exit(asked);
+    if (std::cout.flush() && FlushOutput().ok()) return code;
+    std::fprintf(stderr, "%s: %s\n", name_.c_str(), kNoOutput);
+    return 1;
   } catch (const CLI::ParseError& error) {
     wrong = ExplainUsage(*app_, error);
   }
@@ -387,7 +424,8 @@ int Program::Run(int argc, const char* const* argv) {
   std::set_terminate(EndUncaught);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of writing
   if (const std::optional<int> exit_code = Parse(argc, argv)) return *exit_code;
-  const absl::Status status = Act(action_);
+  absl::Status status = Act(action_);
+  if (status.ok()) status = FlushOutput();
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(status.message()).c_str());
   if (status.GetPayload(kShort)) return kExitShort;

@@ -9,7 +9,9 @@
 #include <cstring>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
@@ -116,11 +118,20 @@ void OutputFile::Forget::operator()(char* name) const {
   }
 }
 
-void RemovePartialFiles() {
+bool IsPartial(const std::filesystem::path& path) {
+  const std::vector<std::string> parts = absl::StrSplit(path.filename().string(), '.');
+  int process = 0;
+  return parts.size() >= 3 && parts.back() == "part" &&
+         absl::SimpleAtoi(parts[parts.size() - 2], &process);
+}
+
+bool RemovePartialFiles() {
+  bool removed = false;
   for (std::atomic<char*>& slot : partial_names) {
     const char* const name = slot.exchange(nullptr);
-    if (name != nullptr) unlink(name);
+    if (name != nullptr && unlink(name) == 0) removed = true;
   }
+  return removed;
 }
 
 OutputFile::~OutputFile() {

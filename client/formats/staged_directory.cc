@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/formats/destination.h"
+#include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
@@ -30,6 +31,8 @@ absl::StatusOr<std::vector<fs::path>> EntriesOf(const fs::path& directory) {
     entries.push_back(entry->path());
   }
   if (error) return Failed("list", directory, error);
+  // What a killed program has left is nobody's data, and may be what another one writes just now.
+  std::erase_if(entries, [](const fs::path& entry) { return IsPartial(entry); });
   std::ranges::sort(entries);
   return entries;
 }

@@ -362,19 +362,68 @@ TEST(Cli, CtrlCEndsEveryCommandWithASentence) {
                         "--arc-deg", "360", "--detector", "64x64", "--pitch-mm", "5"})
                 .exit_code,
             0);
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const auto& [signal, name] :
+       {std::pair(SIGINT, "(SIGINT)"), {SIGTERM, "(SIGTERM)"}, {SIGHUP, "(SIGHUP)"}}) {
     Command command({"reconstruct", bundle, "--out", volume, "--algorithm", "sirt", "--iterations",
                      "1000", "--grid", "64x64x64", "--voxel-mm", "4"});
     EXPECT_TRUE(command.AwaitOutput("iteration   1"));
     command.Signal(signal);
     const Outcome outcome = command.Wait();
     EXPECT_EQ(outcome.exit_code, 130);
-    EXPECT_THAT(outcome.err,
-                HasSubstr(signal == SIGINT ? "interrupted (SIGINT)" : "interrupted (SIGTERM)"));
+    EXPECT_EQ(outcome.err, absl::StrCat("isocenter: interrupted ", name, "\n"));
   }
   for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
     EXPECT_EQ(entry.path().filename(), "b");
   }
+}
+
+TEST(Cli, CtrlCSaysThatAJobGoesOn) {
+  FakeServer server;
+  Command watch({"watch", "endless", "--server", server.address()});
+  EXPECT_TRUE(watch.AwaitOutput("receiving"));
+  watch.Signal(SIGINT);
+  const Outcome outcome = watch.Wait();
+  EXPECT_EQ(outcome.exit_code, 130);
+  EXPECT_EQ(
+      outcome.err,
+      "isocenter: interrupted (SIGINT); job endless goes on; `isocenter watch endless` follows "
+      "it\n");
+}
+
+TEST(Cli, TheEndOfATerminalCancelsTheJob) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  WriteBundle(directory / "b", 1000);
+  Command command({"stream", directory / "b", "--server", server.address(), "--fps", "10"});
+  EXPECT_TRUE(server.WaitForFrames(1));
+  command.Signal(SIGHUP);
+  EXPECT_TRUE(server.WaitForCancel("job-1"));
+  EXPECT_EQ(command.Wait().exit_code, 130);
+}
+
+TEST(Cli, WatchAndRefineGoOnWhenTheConnectionBreaks) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"watch", "job-1"}, {"refine", "job-1", "--metal", "--wait"}}) {
+    Behaviour behaviour;
+    behaviour.break_watches = 1;
+    FakeServer server(behaviour);
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--server", server.address()});
+    const Outcome outcome = RunCommand(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("out of reach and is tried again"));
+  }
+}
+
+TEST(Cli, AJobThatHadAllItsFramesIsTakenUpWithNone) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  WriteBundle(directory / "b", 2);
+  ASSERT_EQ(RunCommand({"stream", directory / "b", "--server", server.address()}).exit_code, 0);
+  const Outcome outcome =
+      RunCommand({"stream", directory / "b", "--resume", "job-1", "--server", server.address()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, ContainsRegex("frames +none sent: the service had all of them"));
 }
 
 TEST(Cli, RefinePrintsEachIterationOnceAndWritesTheCurve) {

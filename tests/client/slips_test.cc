@@ -137,6 +137,9 @@ constexpr Slip kSlips[] = {
     {"fetch J --out vol.jpg", 2, "vol.jpg; legal is a directory, for DICOM"},
     {"fetch J --out all.ZIP", 2, "(a directory of that name: --format dicom)"},
     {"simulate --phantom head --out vol.mha", 2, "vol.mha; legal is a directory, for a bundle"},
+    {"fetch J --out --overwrite", 2,
+     "--out is '--overwrite', which is a flag: the value is missing"},
+    {"reconstruct a --out v.mha --size 64 --grid 8x8x8 --voxel-mm 1", 2, "legal is one of them"},
     // Addresses.
     {"health --server ''", 2, "without a host; legal is host:port"},
     {"health --server :50051", 2, "without a host; legal is host:port"},
@@ -146,7 +149,7 @@ constexpr Slip kSlips[] = {
     {"health --server http://localhost:50051", 2, "a URL; legal is host:port"},
     {"health --server 300.1.1.1:50051", 2, "which is no host; legal is host:port"},
     {"health --server ::1", 2, "no brackets; legal is host:port"},
-    {"health --server host_with,comma:1", 2, "legal is host:port"},
+    {"health --server host_with,comma:1", 1, "legal is host:port"},
     {"health --server 127.0.0.1:1", 1, "connection refused, nothing listens at 127.0.0.1:1"},
     {"health --server unix:/nowhere/socket", 1, "there is no socket /nowhere/socket"},
     {"jobs --server no-such-host.invalid:1", 1, "no address is known of no-such-host.invalid:1"},

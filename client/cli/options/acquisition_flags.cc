@@ -10,7 +10,7 @@
 
 namespace isocenter::cli {
 
-void AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags) {
+flags::Option AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags) {
   command
       .Add("input", flags.input,
            "bundle directory, RTK geometry .xml (with --projections), .rct of line integrals, or a "
@@ -32,12 +32,11 @@ void AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags) {
            "counts of an unattenuated pixel (default: of RTK projections 65535, of a DICOM "
            "XA run the largest that it can hold; others say it themselves)")
       .Range(1.0, 65535.0);
-  command.Add("--grid", flags.grid, "voxels of the volume, centred at the isocentre")
-      .Type("NXxNYxNZ")
-      .Separator('x')
-      .Count(3)
-      .Range(1, 4096);
+  flags::Option grid =
+      command.Add("--grid", flags.grid, "voxels of the volume, centred at the isocentre");
+  grid.Type("NXxNYxNZ").Separator('x').Count(3).Range(1, 4096);
   command.Add("--voxel-mm", flags.voxel_mm, "voxel size of --grid").Range(0.0001, 100.0);
+  return grid;
 }
 
 absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(

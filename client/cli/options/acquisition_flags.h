@@ -23,7 +23,7 @@ struct AcquisitionFlags {
 };
 
 /// The input, --projections, --matrices, --i0, --grid and --voxel-mm.
-void AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags);
+flags::Option AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags);
 
 /// Prints what was assumed to standard error. Errors: those of formats::OpenAcquisition,
 /// ReadTrajectoryCsv and formats::WithMatrices.
