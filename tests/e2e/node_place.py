@@ -2,6 +2,7 @@
 
 import pathlib
 import signal
+import sys
 
 from lab import confinement, process
 
@@ -24,7 +25,7 @@ class Place:
     def _try(self, what, make):
         try:
             return make()
-        except confinement.Unavailable as reason:
+        except (confinement.Unavailable, process.LabError, OSError) as reason:
             self.lacks.append(f"{self._name} has no {what} of its own: {reason}")
             return None
 
@@ -38,7 +39,7 @@ class Place:
         if self._network:
             return address
         listen = f"127.0.0.1:{process.free_port()}"
-        argv = ["/usr/bin/env", "python3", "-B", RELAY, listen, address]
+        argv = [sys.executable, "-B", RELAY, listen, address]
         self._relay = process.Process(argv, self._folder / f"relay-{self._name}.log")
         self._relay.wait_for(lambda: "ready" in self._relay.output(), 30, "ready")
         return listen

@@ -51,7 +51,7 @@ class Network:
             _must(*self.wrapper, "ip", "link", "set", "lo", "up")
             _must(*self.wrapper, "ip", "address", "add", f"{self.host}/24", "dev", self._there)
             self.heal()
-        except Unavailable:
+        except BaseException:
             self.close()
             raise
 
@@ -92,13 +92,13 @@ class ControlGroup:
             self._cpu = self._make(_own_group_v1("cpu"))
             try:
                 self._memory = self._make(_own_group_v1("memory"))
-            except Unavailable:
+            except BaseException:
                 self._cpu.rmdir()
                 raise
         try:
             self._write(self._memory / ("memory.max" if self._v2 else "memory.limit_in_bytes"), memory_bytes)
             self.throttle(1)
-        except Unavailable:
+        except BaseException:
             self.close()
             raise
         # The shell enters, and becomes the program.
