@@ -49,15 +49,18 @@ class ClockJumpTest(support.ServiceTest):
         return process.wait_until(job, 60, f"a scan of which {least} frames are there")
 
     def end_of(self, console, name):
-        self.assertEqual(console.wait(TO_END_S), 0, console.output())
-        told = support.read_json(self.folder / f"{name}.json")
-        self.assertEqual(told["frames"], FRAMES)
-        return told["job_id"]
+        self.assertEqual(console.wait(TO_END_S), 0, console.output() + self.node.process.output()[-2000:])
+        return support.read_json(self.folder / f"{name}.json")["job_id"]
+
+    def check(self, jobs):
+        """All of them completed, with all frames and the same volume; and there is no other."""
+        there = self.jobs()
+        self.assertEqual(sorted(job["job_id"] for job in there), sorted(jobs))
+        self.assertEqual({(job["state"], job["frames_received"]) for job in there}, {("completed", FRAMES)})
+        self.assertEqual(len({self.fetch_voxels(self.node, job) for job in jobs}), 1)
 
     def test_scans_outlive_it(self):
-        whole = self.end_of(self.console("whole"), "whole")
-        reference = self.fetch_voxels(self.node, whole)
-        ended = [whole]
+        ended = [self.end_of(self.console("whole"), "whole")]
         for step, seconds in enumerate((HOUR, 0, -HOUR, 0)):
             name = f"scan-{step}"
             console = self.console(name)
@@ -66,36 +69,34 @@ class ClockJumpTest(support.ServiceTest):
             began = time.monotonic()
             ended.append(self.end_of(console, name))
             print(f"clock set to {seconds:+} s: the result {time.monotonic() - began:.1f} s later", flush=True)
-        # Ids stay unique, the list is whole and in the order of its times, and nothing that was stored has gone.
-        jobs = self.jobs()
-        self.assertEqual(sorted(job["job_id"] for job in jobs), sorted(ended))
-        self.assertEqual({job["state"] for job in jobs}, {"completed"})
-        times = [job["create_time"] for job in jobs]
+        self.check(ended)
+        times = [job["create_time"] for job in self.jobs()]
         self.assertEqual(times, sorted(times, reverse=True))
-        self.assertEqual(isocenter.json_of("status", "--server", self.node.grpc)["nodes"][0]["active_jobs"], 0)
-        for job in ended:
-            self.assertEqual(self.fetch_voxels(self.node, job), reference, job)
 
     def test_a_console_that_was_away_finds_its_job(self):
+        ended = [self.end_of(self.console("whole"), "whole")]
         for seconds in (HOUR, 0):
-            with self.subTest(seconds=seconds):
-                console = self.console(f"dies-{seconds}")
-                job = self.wait_for_frames(20)
-                console.signal(signal.SIGKILL)
-                console.wait(60)
-                self.set_clock(seconds)
-                time.sleep(2)  # the node looks for those who are overdue meanwhile
-                again = self.console(f"again-{seconds}", "--resume", job)
-                self.assertEqual(self.end_of(again, f"again-{seconds}"), job)
+            console = self.console(f"dies-{seconds}")
+            job = self.wait_for_frames(20)
+            console.signal(signal.SIGKILL)
+            console.wait(60)
+            time.sleep(1)  # the node has seen it
+            self.set_clock(seconds)
+            time.sleep(2)  # it looks for those who are overdue meanwhile
+            again = self.console(f"again-{seconds}", "--resume", job)
+            self.assertEqual(self.end_of(again, f"again-{seconds}"), job)
+            ended.append(job)
+        self.check(ended)
 
     def test_it_restarts_with_another_clock(self):
+        ended = [self.end_of(self.console("whole"), "whole")]
         console = self.console("restart")
         job = self.wait_for_frames(20)
         self.node.kill()
         self.set_clock(-HOUR)  # before its jobs were made
         self.node.start()
         self.assertEqual(self.end_of(console, "restart"), job)
-        self.assertRegex(self.jobs()[0]["create_time"], r"^\d{4}-")
+        self.check([*ended, job])
 
 
 if __name__ == "__main__":
