@@ -82,7 +82,8 @@ class ClockJumpTest(support.ServiceTest):
             console.wait(60)
             time.sleep(1)  # the node has seen it
             self.set_clock(seconds)
-            time.sleep(2)  # it looks for those who are overdue meanwhile
+            time.sleep(3)  # absl::Now sees it two seconds later
+            ended.append(self.end_of(self.console(f"other-{seconds}"), f"other-{seconds}"))  # it looks for those who are overdue meanwhile
             again = self.console(f"again-{seconds}", "--resume", job)
             self.assertEqual(self.end_of(again, f"again-{seconds}"), job)
             ended.append(job)
