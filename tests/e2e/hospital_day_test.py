@@ -8,9 +8,9 @@ they are taken: what is compressed is the time between scans, which all the stat
 import os
 import random
 
-import room_campaign
 import support
-from room_campaign import ROOMS, SECONDS, SEED
+from rooms import campaign
+from rooms.campaign import ROOMS, SECONDS, SEED
 
 SCANS_A_DAY = int(os.environ.get("ISOCENTER_SCANS_A_DAY", "20"))
 # How likely a scan is in each hour of the day: a planned programme from seven to five, emergencies around it.
@@ -27,9 +27,9 @@ def arrivals(rooms, scans, seconds, draws):
     return sorted(found)
 
 
-class HospitalDayTest(room_campaign.RoomCampaign):
+class HospitalDayTest(campaign.RoomCampaign):
     def test_a_day_in_minutes(self):
-        self.start(limits=room_campaign.LIMITS)
+        self.start(limits=campaign.LIMITS)
         first, reference, one = self.undisturbed(*FRAMES)
         day = arrivals(ROOMS, SCANS_A_DAY, SECONDS, random.Random(SEED))
         self.path("arrivals").write_text("".join(f"{seconds:.3f} {room}\n" for seconds, room in day))

@@ -5,17 +5,17 @@ ISOCENTER_FAULT_SEED repeats the draws. Needs beside the programs in ISOCENTER_B
 ip, unshare and nsenter.
 """
 
-import room_campaign
 import support
-from room_campaign import SECONDS
+from rooms import campaign
+from rooms.campaign import SECONDS
 
 # 620x480 at 10 per second, in real time.
 FRAMES = ("--columns", 620, "--rows", 480, "--fps", 10)
 
 
-class RoomFaultsTest(room_campaign.RoomCampaign):
+class RoomFaultsTest(campaign.RoomCampaign):
     def test_no_scan_is_lost(self):
-        self.start(limits=room_campaign.LIMITS)
+        self.start(limits=campaign.LIMITS)
         first, reference, one = self.undisturbed(*FRAMES)
         scans, samples = self.campaign(*FRAMES, "--seconds", SECONDS)
         self.check(scans, reference, beside=[first["job_id"]])

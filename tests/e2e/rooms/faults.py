@@ -26,7 +26,7 @@ class Fault:
 
 
 class Faults:
-    """`cluster`: a cluster.ClusterTest whose nodes run in `places`, {node: node_place.Place}."""
+    """`cluster`: a cluster.ClusterTest whose nodes run in `places`, {node: rooms.place.Place}."""
 
     def __init__(self, cluster, places, seed):
         self._cluster, self._places = cluster, places

@@ -12,10 +12,8 @@ import statistics
 import time
 
 import cluster
-import node_faults
-import node_place
-import node_samples
 from lab import confinement, isocenter, process
+from rooms import faults, place, samples
 
 ROOMS = int(os.environ.get("ISOCENTER_ROOMS", "6"))
 SECONDS = float(os.environ.get("ISOCENTER_CAMPAIGN_SECONDS", "120"))
@@ -47,7 +45,7 @@ class RoomCampaign(cluster.ClusterTest):
         super().setUp()
         self.places = {}
         for number, name in enumerate(self.names, 1):
-            self.places[name] = node_place.Place(self.folder, name, number, NODE_MIB << 20, NODE_CORES)
+            self.places[name] = place.Place(self.folder, name, number, NODE_MIB << 20, NODE_CORES)
             self.addCleanup(self.places[name].close)
         lacks = [line for place in self.places.values() for line in place.lacks]
         print("\n".join(lacks) or f"each node in a network and a control group of its own: {NODE_MIB} MiB, {NODE_CORES} processors", flush=True)
@@ -82,36 +80,36 @@ class RoomCampaign(cluster.ClusterTest):
         return scan, self.volume(scan["job_id"], node), self.on_disk(node) - empty[node]
 
     def on_disk(self, name):
-        return node_samples.bytes_below(self.nodes[name].folder / "archive")
+        return samples.bytes_below(self.nodes[name].folder / "archive")
 
     def campaign(self, *options):
         """Faults while the rooms scan; the scans, and the faults that were."""
-        faults = node_faults.Faults(self, self.places, SEED)
+        struck = faults.Faults(self, self.places, SEED)
         print(f"ISOCENTER_FAULT_SEED={SEED} ISOCENTER_ROOMS={ROOMS} ISOCENTER_CAMPAIGN_SECONDS={SECONDS:g}", flush=True)
-        samples = node_samples.Samples(self.nodes)
-        samples.begin()
+        taken = samples.Samples(self.nodes)
+        taken.begin()
         try:
             consoles = self.rooms("rooms", ROOMS, *options)
-            faults.run(SECONDS)
+            struck.run(SECONDS)
             code = consoles.wait(SECONDS + TO_SETTLE_S)
         finally:
-            samples.end()
+            taken.end()
         scans = self.scans("rooms")
         failed = [scan for scan in scans if scan["outcome"] != "completed"]
         for scan in failed:
             print(f"{scan['room']} {scan['outcome']} {scan['begun']:.1f} to {scan['ended']:.1f}: {scan['error']}", flush=True)
-        self.report(scans, faults.told)
+        self.report(scans, struck.told)
         self.assertEqual((failed, code), ([], 0), consoles.output()[-3000:])
-        return scans, samples
+        return scans, taken
 
     # What it took.
 
-    def report(self, scans, faults):
+    def report(self, scans, told):
         figures = json.loads(self.path("rooms.json").read_text())["classes"]["live"]
         acknowledged = figures["acknowledge_seconds"]
         outcomes = collections.Counter(scan["outcome"] for scan in scans)
         moves = sum(len(scan["moves"]) for scan in scans)
-        of_kind = collections.Counter(fault.kind for fault in faults)
+        of_kind = collections.Counter(fault.kind for fault in told)
         of_kind["two"] //= 2
         print(
             f"{sum(of_kind.values())} faults: {', '.join(f'{count} {kind}' for kind, count in sorted(of_kind.items()) if count)}\n"
@@ -124,17 +122,17 @@ class RoomCampaign(cluster.ClusterTest):
             f"last frame to result: {milliseconds([s['ended'] - s['last_frame'] for s in scans if s['outcome'] == 'completed'])}",
             flush=True,
         )
-        for kind, waits in sorted(self.first_frames(scans, faults).items()):
+        for kind, waits in sorted(self.first_frames(scans, told).items()):
             print(f"{kind}: first frame at the next node after {milliseconds(waits)}", flush=True)
 
     @staticmethod
-    def first_frames(scans, faults):
+    def first_frames(scans, told):
         """{kind: from the fault, or from the scan's begin where that was later, to the next node's first frame}"""
         waits = collections.defaultdict(list)
         for scan in scans:
             left = scan["first_node"]
             for move in scan["moves"]:
-                guilty = [fault for fault in faults if fault.node == left and fault.began <= move["accepted"]]
+                guilty = [fault for fault in told if fault.node == left and fault.began <= move["accepted"]]
                 if move["first_acknowledged"] is not None:
                     since = max(guilty[-1].began, scan["begun"]) if guilty else scan["begun"]
                     waits[guilty[-1].kind if guilty else "no fault"].append(move["first_acknowledged"] - since)
@@ -148,7 +146,7 @@ class RoomCampaign(cluster.ClusterTest):
 
         def found():
             jobs = {name: self.document("jobs", "--node", name, "--limit", 1000000) for name in self.names}
-            rests = {name: node_samples.bytes_below(node.folder / "archive" / "spool") for name, node in self.nodes.items()}
+            rests = {name: samples.bytes_below(node.folder / "archive" / "spool") for name, node in self.nodes.items()}
             going_on = [job for of_node in jobs.values() for job in of_node if job["state"] not in ("completed", "failed", "cancelled")]
             nonlocal last
             last = (rests, [(job["job_id"], job["state"]) for job in going_on])
