@@ -1,10 +1,12 @@
-// Preloaded into a program under test (LD_PRELOAD), it shifts the system's clock, and nothing else, by what a file holds: eight bytes,
-// nanoseconds as a signed integer of the machine. ISOCENTER_CLOCK_SHIFT_FILE names it. Who writes to the file sets the clock, for all
-// programs that have it, as an operator or a time server does to a whole machine.
+// Preloaded into a program under test (LD_PRELOAD), it shifts the system's clock, and nothing else,
+// by what a file holds: eight bytes, nanoseconds as a signed integer of the machine.
+// ISOCENTER_CLOCK_SHIFT_FILE names it. Who writes to the file sets the clock, for all programs that
+// have it, as an operator or a time server does to a whole machine.
 //
-// Clocks that only go forward (CLOCK_MONOTONIC) stay as they are. Waits until a time of the system's clock, whose end the kernel
-// moves when that clock is set, do here what they do there: set forward they end early, set back they last longer. Waits for a
-// duration and waits by a monotonic clock are left alone.
+// Clocks that only go forward (CLOCK_MONOTONIC) stay as they are. Waits until a time of the
+// system's clock, whose end the kernel moves when that clock is set, do here what they do there:
+// set forward they end early, set back they last longer. Waits for a duration and waits by a
+// monotonic clock are left alone.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,8 +37,8 @@ static int (*real_sem_timedwait)(sem_t*, const struct timespec*);
 static void Find(void) {
   real_clock_gettime = (int (*)(clockid_t, struct timespec*))dlsym(RTLD_NEXT, "clock_gettime");
   real_syscall = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-  real_cond_timedwait =
-      (int (*)(pthread_cond_t*, pthread_mutex_t*, const struct timespec*))dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+  real_cond_timedwait = (int (*)(pthread_cond_t*, pthread_mutex_t*, const struct timespec*))dlsym(
+      RTLD_NEXT, "pthread_cond_timedwait");
   real_sem_timedwait = (int (*)(sem_t*, const struct timespec*))dlsym(RTLD_NEXT, "sem_timedwait");
 }
 
@@ -56,7 +58,9 @@ __attribute__((constructor)) static void Open(void) {
   if (page != MAP_FAILED) shift_ns = page;
 }
 
-static int IsSystemClock(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE; }
+static int IsSystemClock(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
+}
 
 static int64_t Ns(const struct timespec* time) { return time->tv_sec * kSecondNs + time->tv_nsec; }
 
@@ -101,7 +105,8 @@ static int64_t Slice(const struct timespec* until) {
   return left <= 0 ? 0 : left < kSliceNs ? left : kSliceNs;
 }
 
-// Ends after a slice as if it had been woken, which callers expect of it: they look at what they wait for, and wait again.
+// Ends after a slice as if it had been woken, which callers expect of it: they look at what they
+// wait for, and wait again.
 int pthread_cond_timedwait(pthread_cond_t* restrict condition, pthread_mutex_t* restrict mutex,
                            const struct timespec* restrict until) {
   Prepare();
@@ -132,8 +137,9 @@ long syscall(long number, ...) {
   va_end(list);
   Prepare();
   const struct timespec* until = (const struct timespec*)a[3];
-  const int by_the_system_clock =
-      number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && (a[1] & FUTEX_CLOCK_REALTIME) != 0;
+  const int by_the_system_clock = number == SYS_futex &&
+                                  (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET &&
+                                  (a[1] & FUTEX_CLOCK_REALTIME) != 0;
   if (shift_ns == NULL || !by_the_system_clock || until == NULL) {
     return real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   }
@@ -145,7 +151,8 @@ long syscall(long number, ...) {
       return -1;
     }
     const struct timespec duration = Timespec(slice);
-    const long result = real_syscall(SYS_futex, a[0], wait_for_a_duration, a[2], (long)&duration, 0L, 0L);
+    const long result =
+        real_syscall(SYS_futex, a[0], wait_for_a_duration, a[2], (long)&duration, 0L, 0L);
     if (result == 0 || errno != ETIMEDOUT) return result;
   }
 }
