@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/steady_clock.h"
 #include "server/spool/file.h"
 #include "server/spool/spool.h"
 
@@ -123,7 +124,7 @@ void Spool::KeepHouse() {
   while (!stopping_) {
     house_changed_ = false;
     const absl::Time next = ReclaimExpired();
-    mutex_.AwaitWithTimeout(absl::Condition(&has_work), next - options_.clock());
+    AwaitFor(mutex_, absl::Condition(&has_work), next - options_.clock());
   }
 }
 

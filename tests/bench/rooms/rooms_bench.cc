@@ -16,6 +16,8 @@
 #include "kernels/base/status_macros.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
+#include "tests/bench/rooms/acquisition_log.h"
+#include "tests/bench/rooms/arrivals.h"
 #include "tests/bench/write_file.h"
 
 namespace isocenter::bench {
@@ -81,6 +83,12 @@ std::vector<std::vector<std::byte>> MakeNoise(const RoomsOptions& options, uint3
   return frames;
 }
 
+/// `random` moves on, so that the rooms' phases do not depend on it.
+uint32_t FramesSeed(const RoomsOptions& options, std::mt19937& random) {
+  const auto drawn = static_cast<uint32_t>(random());
+  return options.same_frames ? options.seed : drawn;
+}
+
 double CpuSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -93,6 +101,11 @@ double CpuSeconds() {
 absl::Status Check(const RoomsOptions& options) {
   if (options.rooms + options.batch < 1) {
     return absl::InvalidArgumentError("--rooms and --batch are 0; legal is at least one console");
+  }
+  if (!options.arrivals.empty() && (options.seconds > 0 || options.batch > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--seconds is ", options.seconds, " and --batch ", options.batch,
+                     "; legal beside --arrivals is 0, because those say who scans when"));
   }
   return absl::OkStatus();
 }
@@ -123,6 +136,12 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
     }
   }
 
+  Arrivals arrivals(options.rooms);
+  if (!options.arrivals.empty()) {
+    ISO_ASSIGN_OR_RETURN(arrivals, ReadArrivals(options.arrivals, options.rooms));
+  }
+  ISO_ASSIGN_OR_RETURN(AcquisitionLog log, AcquisitionLog::Open(options.log));
+
   // Each console has a connection and frames of its own, as in a hospital.
   struct Console {
     bool batch;
@@ -130,6 +149,7 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
     client::ServiceChannel channel;
     std::vector<std::vector<std::byte>> noise;
     absl::Duration phase;
+    std::vector<double> arrivals;  // seconds from the start
   };
   std::mt19937 random(options.seed);
   std::vector<Console> consoles;
@@ -144,9 +164,10 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
                          .wait_results = options.wait_results,
                          .pacs = pacs ? &*pacs : nullptr},
                         std::move(channel),
-                        MakeNoise(options, static_cast<uint32_t>(random())),
+                        MakeNoise(options, FramesSeed(options, random)),
                         absl::Seconds(std::uniform_real_distribution(0.0, 1.0)(random) /
-                                      std::max(options.fps, 1.0))});
+                                      std::max(options.fps, 1.0)),
+                        batch ? std::vector<double>() : arrivals[i]});
   }
 
   RoomsReport report;
@@ -155,29 +176,44 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
   if (has_metrics) memory.emplace(options.metrics);
   const double cpu_begin = CpuSeconds();
   const absl::Time begin = absl::Now();
-  const absl::Time end = begin + absl::Seconds(options.seconds);
+  const double start = MonotonicSeconds();
+  const double end = start + options.seconds;
+  absl::Status written;
+  const auto scan = [&](const Console& console, double due) {
+    const AcquisitionRecord record =
+        RunAcquisition(console.channel, console.settings, console.noise, due);
+    const std::string& room = console.settings.header.station_name();
+    absl::MutexLock lock(&mutex);
+    report.classes[console.batch ? "batch" : "live"].Add(record);
+    if (!record.error.empty() && report.errors.size() < kErrorsShown) {
+      report.errors.push_back(absl::StrCat(room, ": ", record.error));
+    }
+    written.Update(log.Add(room, record));
+    return record.outcome;
+  };
+  const auto again_and_again = [&](const Console& console) {
+    absl::SleepFor(console.phase);
+    do {
+      const Outcome outcome = scan(console, MonotonicSeconds());
+      if (outcome != Outcome::kCompleted && MonotonicSeconds() < end) {
+        absl::SleepFor(kRefusalPause);
+      }
+    } while (MonotonicSeconds() < end);
+  };
+  const auto as_they_arrive = [&](const Console& console) {
+    for (const double arrival : console.arrivals) {
+      const double due = start + arrival;
+      absl::SleepFor(absl::Seconds(due - MonotonicSeconds()));
+      scan(console, due);
+    }
+  };
   std::vector<std::thread> threads;
   for (const Console& console : consoles) {
-    threads.emplace_back([&report, &mutex, &console, end] {
-      absl::SleepFor(console.phase);
-      do {
-        const AcquisitionRecord record =
-            RunAcquisition(console.channel, console.settings, console.noise);
-        {
-          absl::MutexLock lock(&mutex);
-          report.classes[console.batch ? "batch" : "live"].Add(record);
-          if (!record.error.empty() && report.errors.size() < kErrorsShown) {
-            report.errors.push_back(
-                absl::StrCat(console.settings.header.station_name(), ": ", record.error));
-          }
-        }
-        if (record.outcome != Outcome::kCompleted && absl::Now() < end) {
-          absl::SleepFor(kRefusalPause);
-        }
-      } while (absl::Now() < end);
-    });
+    threads.emplace_back(
+        [&] { options.arrivals.empty() ? again_and_again(console) : as_they_arrive(console); });
   }
   for (std::thread& thread : threads) thread.join();
+  ISO_RETURN_IF_ERROR(written);
   report.seconds = absl::ToDoubleSeconds(absl::Now() - begin);
   report.cpu_seconds = CpuSeconds() - cpu_begin;
   if (memory) report.server_memory = memory->Stop();
@@ -194,12 +230,20 @@ absl::Status RunRooms(const RoomsOptions& options) {
     nlohmann::ordered_json json = ToJson(report);
     json["machine"] = Processor();
     json["commit"] = Commit();
-    json["settings"] = {{"rooms", options.rooms},   {"fps", options.fps},
-                        {"frames", options.frames}, {"columns", options.columns},
-                        {"rows", options.rows},     {"pixel", options.pixel},
-                        {"grid", options.grid},     {"seconds", options.seconds},
-                        {"batch", options.batch},   {"protocol", options.protocol},
-                        {"seed", options.seed},     {"wait_results", options.wait_results}};
+    json["settings"] = {{"rooms", options.rooms},
+                        {"fps", options.fps},
+                        {"frames", options.frames},
+                        {"columns", options.columns},
+                        {"rows", options.rows},
+                        {"pixel", options.pixel},
+                        {"grid", options.grid},
+                        {"seconds", options.seconds},
+                        {"batch", options.batch},
+                        {"protocol", options.protocol},
+                        {"seed", options.seed},
+                        {"wait_results", options.wait_results},
+                        {"same_frames", options.same_frames},
+                        {"arrivals", options.arrivals}};
     ISO_RETURN_IF_ERROR(WriteFile(options.json, json.dump(2) + "\n"));
   }
   if (report.frames_lost() > 0) {
