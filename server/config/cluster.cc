@@ -6,8 +6,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/base/status_macros.h"
 #include "server/base/host_name.h"
+#include "server/config/mistakes.h"
 
 namespace isocenter::config {
 namespace {
@@ -37,21 +37,25 @@ void ApplyClusterDefaults(v1::ClusterConfig& cluster) {
 }
 
 absl::Status ValidateCluster(const v1::ClusterConfig& cluster) {
-  ISO_RETURN_IF_ERROR(CheckName("cluster.node_name", cluster.node_name()));
+  Mistakes mistakes;
+  const absl::Status own_name = CheckName("cluster.node_name", cluster.node_name());
+  mistakes.Add(own_name);
   std::set<std::string> names;
   for (int i = 0; i < cluster.node_size(); ++i) {
     const std::string field = absl::StrCat("cluster.node[", i, "]");
-    ISO_RETURN_IF_ERROR(CheckName(field, cluster.node(i)));
+    mistakes.Add(CheckName(field, cluster.node(i)));
     if (!names.insert(cluster.node(i)).second) {
-      return absl::InvalidArgumentError(absl::StrCat(field, " is '", cluster.node(i),
-                                                     "'; legal is a name that no other node has"));
+      mistakes.Add(absl::InvalidArgumentError(absl::StrCat(
+          field, " is '", cluster.node(i), "'; legal is a name that no other node has")));
     }
   }
-  if (names.count(cluster.node_name()) == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("cluster.node_name is '", cluster.node_name(),
-                                                   "'; legal is one of the names in cluster.node"));
+  if (own_name.ok() && names.count(cluster.node_name()) == 0) {
+    mistakes.Add(
+        absl::InvalidArgumentError(absl::StrCat("cluster.node_name is '", cluster.node_name(),
+                                                "'; legal is one of the names in "
+                                                "cluster.node")));
   }
-  return absl::OkStatus();
+  return mistakes.status();
 }
 
 }  // namespace isocenter::config
