@@ -4,6 +4,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/trajectory.h"
+#include "proto/wire/arm_bounds.h"
 #include "proto/wire/geometry.h"
 #include "proto/wire/illegal.h"
 
@@ -61,6 +62,8 @@ absl::StatusOr<Trajectory> TrajectoryOf(const v1::AcquisitionHeader& header,
   for (size_t view = 0; view < trajectory.size(); ++view) {
     const absl::StatusOr<ProjectionMatrix> normalized = NormalizeMatrix(trajectory[view]);
     if (!normalized.ok()) return InMatrix(static_cast<int>(view), normalized.status());
+    const absl::Status arm = CheckArmBounds(*normalized, detector);
+    if (!arm.ok()) return InMatrix(static_cast<int>(view), arm);
     trajectory[view] = *normalized;
   }
   return trajectory;
