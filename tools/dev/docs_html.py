@@ -30,8 +30,7 @@ header { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center;
 header label { margin-left: auto; }
 .anchor { margin-left: .4em; opacity: .35; text-decoration: none; }
 :is(h1, h2, h3, h4, h5, h6):hover .anchor, .anchor:focus { opacity: 1; }
-.code { position: relative; }
-.code > button { position: absolute; top: .3rem; right: .3rem; font: .8rem system-ui, sans-serif; padding: .15rem .5rem; }
+.code > button { display: block; margin: .5rem 0 -.8rem auto; font: .8rem system-ui, sans-serif; padding: .15rem .5rem; }
 .wide::after { content: "More to the right: push the table aside"; display: block; font-size: .85rem; opacity: .8; }
 header input { font: inherit; max-width: 14rem; }
 .layout { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: 2rem; }

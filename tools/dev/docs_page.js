@@ -61,7 +61,7 @@ for (const block of navigator.clipboard ? document.querySelectorAll('main pre') 
   ));
   copy.addEventListener('blur', () => { copy.textContent = 'Copy'; });
   block.replaceWith(around);
-  around.append(block, copy);
+  around.append(copy, block);
 }
 
 // A table that is wider than the window says so.
