@@ -109,6 +109,7 @@ export const focusScenarios = {
     await shown(pane(page, 'axial'));
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     for (const hidden of ['.bar', '.tabs', '.viewer-tools', '.job-heading .actions']) assert.equal(await page.locator(hidden).first().isVisible(), false, hidden);
+    await shown(page.locator('.on-paper').getByText(/\(\d{4}-\d\d-\d\d .* UTC/));
     for (const text of ['AXIOM-1', DONE, 'head_soft']) await shown(page.getByText(text).first());
     await shown(pane(page, 'axial').getByText('W 400'));
     const [ground, text] = await page.evaluate(() => [document.documentElement, document.querySelector('h1')].map((e, i) => getComputedStyle(e)[i ? 'color' : 'backgroundColor']));

@@ -9,7 +9,7 @@ import { algorithmName, finish, fullTime, seconds, words } from '../lib/format.t
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Chip, Empty, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Chip, Empty, JobProgressBar, StateChip, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -83,7 +83,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
     <header class="job-heading">
       <div>
         <h1>{job.station_name || 'No station name'} <span class="quiet">{job.protocol}</span></h1>
-        <p class="numbers quiet"><span class="id">{job.job_id}</span> · <time dateTime={job.create_time}>{fullTime(job.create_time)}</time> · {job.job_class}</p>
+        <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}</p>
       </div>
       <div class="job-state">
         <StateChip state={job.state} />
