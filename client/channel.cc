@@ -87,7 +87,8 @@ absl::Status CheckAddress(const ServerAddress& address) {
   ISO_RETURN_IF_ERROR(ServerTarget(address.address).status());
   if (address.certificate_file.empty() != address.private_key_file.empty()) {
     return absl::InvalidArgumentError(
-        "a client certificate and its private key must be given together");
+        "a client certificate (certificate_file; --cert, ISOCENTER_CERT) and its private key "
+        "(private_key_file; --key, ISOCENTER_KEY) must be given together");
   }
   if (address.ca_file.empty() && !address.certificate_file.empty()) {
     return absl::InvalidArgumentError(

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "client/connection_failure.h"
@@ -50,6 +51,16 @@ std::string OwnWords(const grpc::Status& status) {
   return text;
 }
 
+/// The server speaks of metadata, which are flags here.
+std::string InFlags(absl::string_view text) {
+  return absl::StrReplaceAll(
+      text,
+      {{"the token of metadata 'authorization' is not known; legal is 'Bearer TOKEN' with one of",
+        "the token of --token-file (ISOCENTER_TOKEN_FILE) is not known, or none is given; legal is "
+        "one of"},
+       {"isocenter-node is '", "--node (metadata isocenter-node) is '"}});
+}
+
 }  // namespace
 
 Break BreakOf(const absl::Status& status) {
@@ -63,7 +74,8 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   const std::string& text = status.error_message();
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
-    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), OwnWords(status));
+    return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                        InFlags(OwnWords(status)));
   }
   // No connection is tried: TLS could not be set up on this side.
   if (absl::StartsWith(text, "empty address list")) {
@@ -87,7 +99,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
                             : "the connection to the server broke, or it is shutting down; try "
                               "again");
   }
-  return absl::UnavailableError(text);
+  return absl::UnavailableError(InFlags(text));
 }
 
 void SetShortDeadline(grpc::ClientContext& context) {

@@ -102,15 +102,16 @@ TEST(Bundle, DamagedFilesAreRefusedWithWhatIsWrong) {
   const std::string text = ReadBytes(directory.path() / "b" / "acquisition.textproto");
   EXPECT_THAT(damaged("frames.raw", std::string(119, 'x')), HasSubstr("119 bytes"));
   EXPECT_THAT(damaged("frames.raw", std::string(121, 'x')), HasSubstr("= 120"));
-  EXPECT_THAT(damaged("bundle.json", "{}"), HasSubstr("isocenter-bundle"));
-  EXPECT_THAT(damaged("bundle.json", "[\xFF"), HasSubstr("isocenter-bundle"));
+  EXPECT_THAT(damaged("bundle.json", "{}"),
+              HasSubstr("\"format\" is missing; legal is \"isocenter-bundle\""));
+  EXPECT_THAT(damaged("bundle.json", "[\xFF"), HasSubstr("bundle.json:1:2: '\\xff' cannot stand"));
   EXPECT_THAT(damaged("bundle.json", "{\"format\":\"isocenter-bundle\",\"version\":2}"),
               HasSubstr("legal is 1"));
   // Deeper than a stack.
   EXPECT_THAT(damaged("bundle.json",
                       "{\"format\":\"isocenter-bundle\",\"version\":" + std::string(1 << 20, '[') +
                           std::string(1 << 20, ']') + "}"),
-              HasSubstr("\"version\" is no number; legal is 1"));
+              HasSubstr("\"version\" is no number or text, but array; legal is 1"));
   EXPECT_THAT(damaged("acquisition.textproto", "detector { columns: 5 rows }"),
               HasSubstr("acquisition.textproto:1:28: detector.rows lacks its colon"));
   EXPECT_THAT(damaged("acquisition.textproto", ""), HasSubstr("detector.columns is 0"));

@@ -450,7 +450,7 @@ TEST(Cli, RefinePrintsEachIterationOnceAndWritesTheCurve) {
 
   const Outcome bad = RunCommand(
       {"refine", "job-1", "--protocol", "r", "--curve", "c.txt", "--server", server.address()});
-  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_EQ(bad.exit_code, 2);
   EXPECT_THAT(bad.err, HasSubstr("--curve is 'c.txt'; legal is a file that ends in .csv or .png"));
   const Outcome nothing = RunCommand({"refine", "job-1", "--server", server.address()});
   EXPECT_EQ(nothing.exit_code, 2);
