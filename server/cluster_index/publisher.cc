@@ -70,8 +70,10 @@ bool Publisher::WaitUntilPublished(absl::Time deadline) {
   // The first round may have begun before the change; after the second, what waits is refused.
   for (int rounds = 0;; ++rounds) {
     const absl::StatusOr<int64_t> waiting = changes_.Count();
+    // Before it has joined, what it has is not noted as waiting.
+    if (!state_.is_up()) return false;
     if (waiting.ok() && *waiting == 0) return true;
-    if (rounds == 2 || !state_.is_up()) return false;
+    if (rounds == 2) return false;
     absl::MutexLock lock(&mutex_);
     is_woken_ = true;
     const int64_t seen = rounds_;
