@@ -167,6 +167,12 @@ absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   ISO_ASSIGN_OR_RETURN(read.dicom, DicomOptions(read.config.dicom_node(), read.expiries));
   ISO_ASSIGN_OR_RETURN(read.roster, OpenRoster(read.config.web()));
   ISO_ASSIGN_OR_RETURN(read.trace_headers, ReadTraceHeaders(read.config.traces()));
+  if (read.config.cluster().has_shared_index()) {
+    ISO_ASSIGN_OR_RETURN(read.shared_index,
+                         cluster_index::ReadConnectionString(
+                             "cluster.shared_index.connection_file",
+                             read.config.cluster().shared_index().connection_file()));
+  }
   ISO_ASSIGN_OR_RETURN(read.fault, FaultOf(flags));
   read.backend = flags.backend;
   return read;
