@@ -49,12 +49,14 @@ Staging::~Staging() {
 }
 
 Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database database,
-                 std::unique_ptr<TransferQueue> transfers, std::unique_ptr<Listing> listing)
+                 std::unique_ptr<TransferQueue> transfers, std::unique_ptr<Listing> listing,
+                 std::unique_ptr<IndexChanges> changes)
     : directory_(std::move(directory)),
       lock_(std::move(lock)),
       database_(std::move(database)),
       transfers_(std::move(transfers)),
-      listing_(std::move(listing)) {}
+      listing_(std::move(listing)),
+      changes_(std::move(changes)) {}
 
 fs::path Archive::ResultDirectory(const std::string& name) const {
   return directory_ / "results" / name;
@@ -83,8 +85,10 @@ absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const fs::path& directory
   ISO_ASSIGN_OR_RETURN(auto transfers,
                        TransferQueue::Open(root / "index.sqlite", root / "results"));
   ISO_ASSIGN_OR_RETURN(auto listing, Listing::Open(root / "index.sqlite", root / "results"));
+  ISO_ASSIGN_OR_RETURN(auto changes, IndexChanges::Open(root / "index.sqlite"));
   std::unique_ptr<Archive> archive(new Archive(root, std::move(lock), std::move(database),
-                                               std::move(transfers), std::move(listing)));
+                                               std::move(transfers), std::move(listing),
+                                               std::move(changes)));
   ISO_RETURN_IF_ERROR(archive->Repair());
   FillReserve(root);
   return archive;
@@ -158,6 +162,7 @@ absl::Status Archive::Delete(const std::string& job_id) {
           return database_.Execute("DELETE FROM jobs WHERE id = ?1", {job_id});
         }));
   }
+  changes_->NotifyListener();
   for (const std::string& name : directories) {
     ISO_RETURN_IF_ERROR(RemoveAll(ResultDirectory(name)));
   }
@@ -222,6 +227,7 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
   for (const std::string& old : replaced) (void)RemoveAll(ResultDirectory(old));
   FillReserve(directory_);
   if (!result.destinations.empty()) transfers_->NotifyListener();
+  changes_->NotifyListener();
   return absl::OkStatus();
 }
 

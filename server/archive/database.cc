@@ -120,10 +120,10 @@ absl::Status Database::QueryWhile(const std::string& sql, const std::vector<Valu
   const std::unique_ptr<sqlite3_stmt, Finalizer> statement(raw);
   for (size_t i = 0; i < values.size(); ++i) {
     const int index = static_cast<int>(i) + 1;
-    code = values[i].is_text_
-               ? sqlite3_bind_text(raw, index, values[i].text_.data(),
-                                   static_cast<int>(values[i].text_.size()), SQLITE_STATIC)
-               : sqlite3_bind_int64(raw, index, values[i].integer_);
+    const Value& value = values[i];
+    code = value.is_text() ? sqlite3_bind_text(raw, index, value.text().data(),
+                                               static_cast<int>(value.text().size()), SQLITE_STATIC)
+                           : sqlite3_bind_int64(raw, index, value.integer());
     if (code != SQLITE_OK) return Error(code);
   }
   while ((code = sqlite3_step(raw)) == SQLITE_ROW) {

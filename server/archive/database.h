@@ -40,8 +40,11 @@ class Value {
   // NOLINTNEXTLINE(google-explicit-constructor)
   requires std::is_integral_v<T> Value(T integer) : integer_(static_cast<int64_t>(integer)) {}
 
+  bool is_text() const { return is_text_; }
+  const std::string& text() const { return text_; }  // where it is text
+  int64_t integer() const { return integer_; }       // where it is none
+
  private:
-  friend class Database;
   std::string text_;
   int64_t integer_ = 0;
   bool is_text_ = false;

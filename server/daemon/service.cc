@@ -12,9 +12,11 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
 #include "server/archive/archive.h"
+#include "server/archive/catalog.h"
 #include "server/audit/trail.h"
 #include "server/base/log.h"
 #include "server/calibrations/store.h"
+#include "server/cluster_index/cluster_index.h"
 #include "server/config/server_config.h"
 #include "server/daemon/background.h"
 #include "server/daemon/dicom_options.h"
@@ -191,6 +193,7 @@ absl::Status Service::OpenStores() {
   for (const std::string& repair : archive_->repairs()) {
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
   }
+  ISO_RETURN_IF_ERROR(OpenCatalog());
   ISO_ASSIGN_OR_RETURN(results_, InBackground([&] {
                          return dicom::DicomResultStore::Create(*archive_,
                                                                 RoutesOf(config.dicom_node()));
@@ -212,6 +215,29 @@ absl::Status Service::OpenStores() {
   traces_ = OpenTraces(config, configuration_.trace_headers, *archive_);
   observer_->SetTraces(traces_.get());
   return absl::OkStatus();
+}
+
+absl::Status Service::OpenCatalog() {
+  const v1::ClusterConfig& cluster = configuration_.config.cluster();
+  if (!cluster.has_shared_index()) {
+    // What changes now, a shared index that is configured later would not get to know.
+    ISO_RETURN_IF_ERROR(archive_->changes().Forget());
+    own_catalog_ = std::make_unique<archive::OwnCatalog>(*archive_);
+    return absl::OkStatus();
+  }
+  ISO_ASSIGN_OR_RETURN(shared_index_,
+                       cluster_index::ClusterIndex::Start(
+                           {.connection = configuration_.shared_index,
+                            .node = cluster.node_name(),
+                            .nodes = {cluster.node().begin(), cluster.node().end()},
+                            .archives = cluster.shared_index().archives(),
+                            .answer = absl::Seconds(cluster.shared_index().answer_seconds())},
+                           *archive_));
+  return absl::OkStatus();
+}
+
+archive::Catalog& Service::Catalog() const {
+  return shared_index_ != nullptr ? shared_index_->catalog() : *own_catalog_;
 }
 
 absl::Status Service::TakeUpJobs() {
