@@ -22,7 +22,8 @@ SEED = int(os.environ.get("ISOCENTER_FAULT_SEED", random.SystemRandom().randrang
 NODE_MIB = int(os.environ.get("ISOCENTER_NODE_MIB", "4096"))
 NODE_CORES = max(1, confinement.processors() // 3)
 # A half job waits this long for its console, then ends by itself. Frames of what has ended go soon, so that what stays is a leak.
-LIMITS = "limits { reconnect_seconds: 10 } spool { retain_seconds: 2 }"
+# Of fifty rooms two thirds may be at one node while another is away.
+LIMITS = "limits { reconnect_seconds: 10 max_active_jobs: 64 } spool { retain_seconds: 2 }"
 GRID = 64
 FRAMES = 100
 # For everything under way after the last fault, on a machine that is ten times slower for a while.
