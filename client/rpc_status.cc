@@ -88,10 +88,15 @@ absl::Status FromGrpc(const grpc::Status& status) {
     return Broken(IsCutHandshake(text) ? Break::kHandshake : Break::kUnreachable,
                   absl::StrCat("the server cannot be reached: ", ExplainConnectionFailure(text)));
   }
+  // REFUSED_STREAM (RFC 9113, 8.7): nothing of the call was done.
+  if (ContainsAny(text, {"RST_STREAM with error code 7"})) {
+    return Broken(Break::kConnection,
+                  "the server, or a proxy before it, could not begin the call; try again");
+  }
   // gRPC's words for a connection that was there, and a proxy's answer.
   if (text.empty() ||
       ContainsAny(text, {"Socket closed", "Connection reset", "Broken pipe", "GOAWAY", "ransport",
-                         "Endpoint", "keepalive", "http2", "Stream removed"})) {
+                         "Endpoint", "keepalive", "http2", "RST_STREAM", "Stream removed"})) {
     // 503: a proxy has no server for the call, which therefore began nothing.
     const bool no_server = ContainsAny(text, {"http2 header with status: 503"});
     return Broken(no_server ? Break::kUnreachable : Break::kConnection,

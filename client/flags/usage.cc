@@ -201,8 +201,8 @@ std::string WrongCount(const CLI::App& app, absl::string_view message) {
   std::string given;
   if (option->count() > 0) {
     const char between = option->get_delimiter() == '\0' ? ' ' : option->get_delimiter();
-    given = absl::StrCat(" is '", absl::StrJoin(option->results(), std::string(1, between)),
-                         "', but");
+    given =
+        absl::StrCat(" is '", absl::StrJoin(option->results(), std::string(1, between)), "', but");
   }
   return absl::StrCat(Shown(*option), given, " needs ", values, ": ", option->get_description(),
                       LegalText(ChoicesOf(*option)));

@@ -172,9 +172,10 @@ absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   take(OpenRoster(read.config.web()), read.roster);
   take(ReadTraceHeaders(read.config.traces()), read.trace_headers);
   if (read.config.cluster().has_shared_index()) {
-    take(cluster_index::ReadConnectionString("cluster.shared_index.connection_file",
-                                             read.config.cluster().shared_index().connection_file()),
-         read.shared_index);
+    take(
+        cluster_index::ReadConnectionString("cluster.shared_index.connection_file",
+                                            read.config.cluster().shared_index().connection_file()),
+        read.shared_index);
   }
   take(FaultOf(flags), read.fault);
   ISO_RETURN_IF_ERROR(mistakes.status());

@@ -145,7 +145,8 @@ TEST(DicomSeries, FilesThatAreCutAreNamed) {
   EXPECT_THAT(read(""), says("truncated: it is empty, 0 bytes"));
   EXPECT_THAT(read(whole.substr(0, 60)), says("it has 60 bytes; legal is 144 and more"));
   EXPECT_THAT(read(whole.substr(0, 200)), says("truncated: group 0002 has"));
-  EXPECT_THAT(read(whole.substr(0, whole.size() - 5)), says("truncated: it ends inside of an element"));
+  EXPECT_THAT(read(whole.substr(0, whole.size() - 5)),
+              says("truncated: it ends inside of an element"));
 }
 
 }  // namespace

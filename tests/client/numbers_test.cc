@@ -118,8 +118,8 @@ TEST(Numbers, LeaveNoFileWhereTheyAreWrong) {
   }
   const Outcome narrow = RunCommand({"simulate", "--phantom", "head", "--out", directory / "b",
                                      "--sid-mm", "700", "--sdd-mm", "600"});
-  EXPECT_EQ(narrow.exit_code, 1);
-  EXPECT_THAT(narrow.err, HasSubstr("source_to_detector_mm is 600; legal is above"));
+  EXPECT_EQ(narrow.exit_code, 2);
+  EXPECT_THAT(narrow.err, HasSubstr("--sdd-mm is 600; legal is above --sid-mm, which is 700"));
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
@@ -138,8 +138,9 @@ TEST(Numbers, AFrameThatIsNotThereCannotBeSkipped) {
   for (const char* list : {"12", "3,50", "11-12", "4294967295", "-1", "0-11"}) {
     const Outcome outcome = RunCommand({"stream", directory / "b", "--server", "127.0.0.1:1",
                                         absl::StrCat("--skip-frames=", list)});
-    EXPECT_EQ(outcome.exit_code, 1) << list;
-    EXPECT_THAT(outcome.err, HasSubstr("the list of frames")) << list;
+    EXPECT_NE(outcome.exit_code, 0) << list;
+    EXPECT_THAT(outcome.err, HasSubstr("--skip-frames ")) << list;
+    EXPECT_THAT(outcome.err, HasSubstr("; legal is ")) << list;
   }
   EXPECT_THAT(RunCommand({"stream", directory / "b", "--skip-frames", "500"}).err,
               HasSubstr("'500'; legal is e.g. 10,20-22 with frames from 0 to 11"));

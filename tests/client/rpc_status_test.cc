@@ -76,6 +76,9 @@ TEST(RpcStatusTest, AConnectionThatBrokeIsNotOneThatNeverWas) {
   }
   EXPECT_THAT(Message(Unavailable("Received http2 header with status: 503")),
               HasSubstr("the proxy has no server"));
+  EXPECT_THAT(Message(Unavailable("Received RST_STREAM with error code 7")),
+              HasSubstr("could not begin the call"));
+  EXPECT_THAT(Message(Unavailable("Received RST_STREAM with error code 2")), HasSubstr("broke"));
 }
 
 }  // namespace

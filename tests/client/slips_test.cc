@@ -68,7 +68,6 @@ constexpr Slip kSlips[] = {
     {"calibrate detctor --dark x", 2, "there is no command 'detctor'; did you mean detector?"},
     {"calibrate detctor", 2, "there is no command 'detctor'; did you mean detector?"},
     {"calibrate beamhardening", 2, "did you mean beam-hardening?"},
-    {"help strem", 2, "there is no command 'strem'; did you mean stream?"},
     {"jobs help", 2, "did you mean --help?"},
     {"steps x", 2, "there is no command 'x'; legal is"},
     {"completion zsh", 2, "SHELL is 'zsh'; legal is bash"},

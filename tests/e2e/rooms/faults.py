@@ -5,6 +5,7 @@ leaves one. So there is always a node that serves.
 """
 
 import dataclasses
+import json
 import random
 import signal
 import time
@@ -77,10 +78,19 @@ class Faults:
 
     def _drain(self, name):
         node, cluster = self._cluster.nodes[name], self._cluster
-        done = cluster.call("drain", "--node", name, "--reason", "upgrade")
-        cluster.assertEqual(done.returncode, 0, done.stderr)
+
+        def is_told():
+            """As an operator, who tries again where a proxy had no room for the call."""
+            return cluster.call("drain", "--node", name, "--reason", "upgrade").returncode == 0
+
+        process.wait_until(is_told, 20, f"{name} told to drain")
         what = f"the last scan of {name}"
-        process.wait_until(lambda: cluster.document("status", "--node", name)["active_jobs"] == 0, TO_DRAIN_S, what)
+
+        def is_idle():
+            status = cluster.call("status", "--node", name, "--json")
+            return status.returncode == 0 and json.loads(status.stdout)["active_jobs"] == 0
+
+        process.wait_until(is_idle, TO_DRAIN_S, what)
         node.process.signal(signal.SIGTERM)
         cluster.assertEqual(node.process.wait(90), 0)
         return self._draws.uniform(0, 3), node.start
