@@ -93,9 +93,22 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
     const AcquisitionStreamOptions& options) {
   v1::AcquireRequest opening;
   *opening.mutable_header() = header;
-  const std::vector<std::string> nodes =
-      ListNodes(channel, options.admission_timeout, options.stop);
-  if (nodes.empty()) return Start(channel, header, std::move(opening), options, nodes, "");
+  bool nodes_known = true;
+  std::vector<std::string> nodes;
+  if (channel.node().empty()) {
+    absl::StatusOr<NodeList> list = AskForNodes(channel, options.admission_timeout, options.stop);
+    nodes_known = list.ok();
+    if (list.ok() && list->nodes.size() > 1) nodes = std::move(list->nodes);
+  }
+  if (nodes.empty()) {
+    auto stream = Start(channel, header, std::move(opening), options, nodes, "");
+    // There may be others than the one that a proxy has chosen, which drains.
+    const bool others_may_take = !nodes_known && !stream.ok() &&
+                                 absl::IsUnavailable(stream.status()) &&
+                                 BreakOf(stream.status()) == Break::kNone;
+    if (others_may_take) return AsBreak(stream.status(), Break::kHandshake);
+    return stream;
+  }
   absl::Status refusal;
   for (const std::string& node :
        RankNodes(channel, nodes, header, options.admission_timeout, options.stop)) {

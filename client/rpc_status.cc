@@ -20,9 +20,7 @@ namespace {
 constexpr char kBreak[] = "isocenter/break";
 
 absl::Status Broken(Break how, absl::string_view message) {
-  absl::Status status = absl::UnavailableError(message);
-  status.SetPayload(kBreak, absl::Cord(absl::StrCat(static_cast<int>(how))));
-  return status;
+  return AsBreak(absl::UnavailableError(message), how);
 }
 
 /// What gRPC itself says, without the server, where it is for those who program with it.
@@ -62,6 +60,11 @@ std::string InFlags(absl::string_view text) {
 }
 
 }  // namespace
+
+absl::Status AsBreak(absl::Status status, Break how) {
+  status.SetPayload(kBreak, absl::Cord(absl::StrCat(static_cast<int>(how))));
+  return status;
+}
 
 Break BreakOf(const absl::Status& status) {
   const absl::optional<absl::Cord> how = status.GetPayload(kBreak);

@@ -41,6 +41,7 @@ struct Behaviour {
   bool no_result = false;
   // Breaks: each ends one call, with `break_status`, in place of taking over the frame.
   std::deque<int64_t> break_at_frames;
+  bool nodes_unknown = false;  // nobody answers which nodes there are; else there is one
   int breaks_after_finish = 0;
   int break_watches = 0;  // so many end with `break_status` after the job was told once
   grpc::Status break_status = {grpc::StatusCode::UNAVAILABLE, "the connection was reset"};
@@ -218,6 +219,12 @@ class FakeServer final : public v1::AcquisitionService::Service,
       response->mutable_progress()->set_frames_received(held->second.size());
     }
     return grpc::Status::OK;
+  }
+  grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest*,
+                         v1::ListNodesResponse*) override {
+    return behaviour_.nodes_unknown
+               ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "http2 header with status: 503")
+               : grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
   }
   grpc::Status WatchJob(grpc::ServerContext* context, const v1::WatchJobRequest* request,
                         grpc::ServerWriter<v1::Job>* writer) override {

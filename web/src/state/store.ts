@@ -5,7 +5,7 @@ import type { ServerEvent } from '../api/event_parser.ts';
 import { type Job, type JobPage, type Role, type Session, type Status, isActive } from '../api/types.ts';
 import { endedText } from '../lib/announcements.ts';
 import { type Clock, wallClock } from '../lib/clock.ts';
-import { rememberSignedOut, wasSignedOut } from '../lib/signed_out.ts';
+import { rememberSignedIn, wasSignedIn } from '../lib/signed_in.ts';
 
 const RANK: Record<Role, number> = { viewer: 0, console: 1, operator: 2, administrator: 3 };
 // Ended jobs that are kept besides the active ones; older ones are on the page of jobs.
@@ -28,7 +28,7 @@ export class Store {
   sessionEnded = false;
   // Nobody knows yet who is signed in, and nothing tells against it: screens and events are asked for beside the session, as each
   // question that waits for another's answer delays the first rows.
-  expected = !wasSignedOut();
+  expected = wasSignedIn();
   // Counts reconnections and changes that the user made: whoever asked for something asks again.
   epoch = 0;
   // Milliseconds to add to this machine's clock to have the server's.
@@ -75,7 +75,7 @@ export class Store {
   takeSession(session: Session): void {
     this.session = session;
     this.expected = session.signed_in;
-    rememberSignedOut(!session.signed_in);
+    rememberSignedIn(session.signed_in);
     if (session.signed_in) {
       this.sessionEnded = false;
       this.connection.start();
