@@ -110,13 +110,17 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
     return stream;
   }
   absl::Status refusal;
+  bool all_answered = true;
   for (const std::string& node :
        RankNodes(channel, nodes, header, options.admission_timeout, options.stop)) {
     auto stream = Start(channel, header, opening, options, nodes, node);
     if (stream.ok() || !AnotherNodeMayTake(stream.status())) return stream;
     if (refusal.ok()) refusal = stream.status();  // that of the best
+    all_answered &= BreakOf(stream.status()) == Break::kNone;
   }
-  return refusal;
+  // A node that drains is not the last word while others are out of reach for a moment.
+  const bool others_may_take = !all_answered && absl::IsUnavailable(refusal);
+  return others_may_take ? AsBreak(std::move(refusal), Break::kHandshake) : refusal;
 }
 
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Repeat(

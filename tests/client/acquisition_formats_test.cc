@@ -59,7 +59,7 @@ void WriteBundle(const std::filesystem::path& path) {
 TEST(Bundle, KeepsHeaderDescriptionAndFrames) {
   TemporaryDirectory directory;
   WriteBundle(directory / "b");
-  const auto source = OpenAcquisition(directory / "b", "", 0);
+  const auto source = OpenAcquisition(directory / "b", "", std::nullopt);
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_EQ((*source)->header().SerializeAsString(),
             Header(v1::PIXEL_TYPE_UINT16_COUNTS).SerializeAsString());
@@ -150,7 +150,7 @@ TEST(RabbitCt, BothLayoutsKeepMatricesAndFrames) {
     ASSERT_EQ(bytes.size(), begin + kFrames * (96 + 80));
     // Column by column: the second double is row 1 of column 0.
     EXPECT_EQ(bytes.substr(begin + 8, 8), Bytes(header.matrices().matrix(0).value(4)));
-    const auto source = OpenAcquisition(directory / "a.rct", "", 0);
+    const auto source = OpenAcquisition(directory / "a.rct", "", std::nullopt);
     ASSERT_TRUE(source.ok()) << source.status();
     EXPECT_EQ((*source)->header().matrices().SerializeAsString(),
               header.matrices().SerializeAsString());

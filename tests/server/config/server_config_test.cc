@@ -210,7 +210,7 @@ TEST(ServerConfig, AMistakeHasNoEchoes) {
   };
   EXPECT_EQ(said("grpc_address: 0.0.0.0:50051\ndrain_seconds: soon\n"),
             "f:1:15: grpc_address is 0.0.0.0:50051; legal is a text in quotes\n"
-            "f:2:16: drain_seconds is soon; legal is a number");
+            "f:2:16: drain_seconds is soon, which is no number; legal is a number");
   EXPECT_EQ(said("grpc_address = \"x:1\"\n"),
             "f:1:14: grpc_address lacks its colon; legal is grpc_address: VALUE");
   EXPECT_THAT(said("{\"grpc_address\": \"x:1\"}"),
