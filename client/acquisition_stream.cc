@@ -93,17 +93,13 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
     const AcquisitionStreamOptions& options) {
   v1::AcquireRequest opening;
   *opening.mutable_header() = header;
-  bool nodes_known = true;
-  std::vector<std::string> nodes;
-  if (channel.node().empty()) {
-    absl::StatusOr<NodeList> list = AskForNodes(channel, options.admission_timeout, options.stop);
-    nodes_known = list.ok();
-    if (list.ok() && list->nodes.size() > 1) nodes = std::move(list->nodes);
-  }
+  const absl::StatusOr<std::vector<std::string>> listed =
+      ListNodes(channel, options.admission_timeout, options.stop);
+  const std::vector<std::string> nodes = listed.value_or(std::vector<std::string>());
   if (nodes.empty()) {
     auto stream = Start(channel, header, std::move(opening), options, nodes, "");
     // There may be others than the one that a proxy has chosen, which drains.
-    const bool others_may_take = !nodes_known && !stream.ok() &&
+    const bool others_may_take = !listed.ok() && !stream.ok() &&
                                  absl::IsUnavailable(stream.status()) &&
                                  BreakOf(stream.status()) == Break::kNone;
     if (others_may_take) return AsBreak(stream.status(), Break::kHandshake);
@@ -171,7 +167,8 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
     AcquisitionStreamOptions options) {
   return Repeat(channel, options, [&] {
     const std::vector<std::string> nodes =
-        ListNodes(channel, options.admission_timeout, options.stop);
+        ListNodes(channel, options.admission_timeout, options.stop)
+            .value_or(std::vector<std::string>());
     const std::string node =
         NodeOfJob(channel, nodes, job_id, options.admission_timeout, options.stop);
     return Start(channel, header, ResumeRequest(job_id, header), options, nodes, node);

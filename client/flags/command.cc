@@ -1,15 +1,10 @@
 #include "client/flags/command.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -29,6 +24,7 @@
 #include "client/flags/choices.h"
 #include "client/flags/completion.h"
 #include "client/flags/incomplete.h"
+#include "client/flags/standard_output.h"
 #include "client/flags/usage.h"
 #include "client/flags/wrong_usage.h"
 
@@ -142,18 +138,6 @@ std::optional<uint64_t> BytesOf(absl::string_view text) {
   const double bytes = number * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power + 1));
   if (!(bytes < 0x1p64)) return std::nullopt;
   return static_cast<uint64_t>(bytes);
-}
-
-constexpr char kNoOutput[] = "standard output cannot be written";
-
-/// What was printed has gone where it should: a full disk or a closed pipe there must not look like
-/// success.
-absl::Status FlushOutput() {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      fcntl(STDOUT_FILENO, F_GETFD) < 0
-          ? "standard output is closed"
-          : absl::StrCat(kNoOutput, errno == 0 ? "" : absl::StrCat(": ", std::strerror(errno))));
 }
 
 /// Runs the action. Memory that there is not, and sizes beyond all memory, are errors as others.
@@ -408,8 +392,12 @@ std::optional<int> Program::Parse(int argc, const char* const* argv) {
     wrong = ExplainMissingCommand(*app_);
   } catch (const CLI::Success& asked) {
     const int code = app_->exit(asked);
-    if (std::cout.flush() && FlushOutput().ok()) return code;
-    std::fprintf(stderr, "%s: %s\n", name_.c_str(), kNoOutput);
+    std::cout.flush();  // what the parser printed, which shares its file with stdout
+    const absl::Status printed = FlushStandardOutput();
+    if (printed.ok() && std::cout) return code;
+    std::fprintf(
+        stderr, "%s: %s\n", name_.c_str(),
+        printed.ok() ? "cannot write to standard output" : std::string(printed.message()).c_str());
     return 1;
   } catch (const CLI::ParseError& error) {
     wrong = ExplainUsage(*app_, error);
@@ -425,7 +413,7 @@ int Program::Run(int argc, const char* const* argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of writing
   if (const std::optional<int> exit_code = Parse(argc, argv)) return *exit_code;
   absl::Status status = Act(action_);
-  if (status.ok()) status = FlushOutput();
+  if (status.ok()) status = FlushStandardOutput();
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(status.message()).c_str());
   if (status.GetPayload(kShort)) return kExitShort;

@@ -104,7 +104,7 @@ absl::StatusOr<OutputFile> OutputFile::Create(const std::filesystem::path& path)
   OutputFile output;
   output.path_ = path;
   output.temporary_ = path;
-  output.temporary_ += absl::StrCat(".", getpid(), ".part");
+  output.temporary_ += PartialSuffix();
   output.partial_.reset(Announce(output.temporary_));
   output.file_.reset(std::fopen(output.temporary_.c_str(), "wb"));
   if (!output.file_) return ErrnoStatus(errno, absl::StrCat("cannot write ", path.string()));
@@ -117,6 +117,8 @@ void OutputFile::Forget::operator()(char* name) const {
     if (slot.compare_exchange_strong(mine, nullptr)) return std::free(name);
   }
 }
+
+std::string PartialSuffix() { return absl::StrCat(".", getpid(), ".part"); }
 
 bool IsPartial(const std::filesystem::path& path) {
   const std::vector<std::string> parts = absl::StrSplit(path.filename().string(), '.');

@@ -64,8 +64,10 @@ class OutputFile {
   std::filesystem::path temporary_;
 };
 
-/// Whether it has the name of a file or directory that is not complete, or never was:
-/// "NAME.PROCESS.part".
+/// What stands behind the name of a file or directory that this process has not completed:
+/// ".PROCESS.part".
+std::string PartialSuffix();
+/// Whether that stands behind a name, of whichever process.
 bool IsPartial(const std::filesystem::path& path);
 
 /// Removes what all OutputFiles that are not complete have written (of more than 32 at once the

@@ -1,7 +1,5 @@
 #include "client/formats/staged_directory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -71,7 +69,7 @@ absl::StatusOr<StagedDirectory> StagedDirectory::Create(const fs::path& director
   const fs::path target = WithoutSlash(directory);
   std::error_code error;
   const bool is_new = !fs::exists(target, error);
-  const std::string suffix = absl::StrCat(".", getpid(), ".part");
+  const std::string suffix = PartialSuffix();
   fs::path staging = target / suffix;
   if (is_new) (staging = target) += suffix;
   fs::create_directories(staging, error);

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/base/steady_clock.h"
 #include "server/cluster_index/publication.h"
 #include "server/cluster_index/schema.h"
 
@@ -62,7 +63,7 @@ void Publisher::WaitForWork(absl::Duration longest) {
     return is_stopping_ || is_woken_;
   };
   absl::MutexLock lock(&mutex_);
-  mutex_.AwaitWithTimeout(absl::Condition(&has_work), longest);
+  AwaitFor(mutex_, absl::Condition(&has_work), longest);
   is_woken_ = false;
 }
 
@@ -99,7 +100,7 @@ void Publisher::Run() {
     // A change does not make the database come back earlier.
     const auto stops = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_stopping_; };
     absl::MutexLock lock(&mutex_);
-    mutex_.AwaitWithTimeout(absl::Condition(&stops), backoff_.Fail());
+    AwaitFor(mutex_, absl::Condition(&stops), backoff_.Fail());
   }
 }
 

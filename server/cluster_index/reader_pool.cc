@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/backoff.h"
+#include "server/base/steady_clock.h"
 #include "server/cluster_index/schema.h"
 
 namespace isocenter::cluster_index {
@@ -83,26 +84,27 @@ void ReaderPool::Run() {
   for (;;) {
     {
       absl::MutexLock lock(&mutex_);
-      mutex_.AwaitWithTimeout(absl::Condition(&is_wanted), kLook);
+      AwaitFor(mutex_, absl::Condition(&is_wanted), kLook);
       if (is_stopping_) return;
       missing_ += std::erase_if(idle_, [](const auto& each) { return !each->IsAlive(); });
       if (missing_ == 0) continue;
     }
     absl::StatusOr<std::unique_ptr<Connection>> opened = Open();
+    const absl::Status status = opened.status();
     {
       absl::MutexLock lock(&mutex_);
       if (is_stopping_) return;
-      away_ = opened.status();
-      if (opened.ok()) {
+      away_ = status;
+      if (status.ok()) {
         idle_.push_back(*std::move(opened));
         --missing_;
         backoff.Succeed();
       }
     }
-    state_.Set(State::Part::kReading, opened.status());
-    if (opened.ok()) continue;
+    state_.Set(State::Part::kReading, status);
+    if (status.ok()) continue;
     absl::MutexLock lock(&mutex_);
-    mutex_.AwaitWithTimeout(absl::Condition(&stops), backoff.Fail());
+    AwaitFor(mutex_, absl::Condition(&stops), backoff.Fail());
   }
 }
 

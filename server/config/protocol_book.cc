@@ -272,26 +272,22 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
   ApplyDefaults(*resolved.mutable_missing_frames());
 
   Mistakes mistakes;
-  // Sets what `given` holds, or adds why it holds nothing.
-  const auto take = [&mistakes](auto given, auto& into) {
-    mistakes.Add(given.status());
-    if (given.ok()) into = *std::move(given);
-  };
   mistakes.Add(CheckName(resolved.name()));
-  take(WindowOf(resolved.filter_window()), protocol.settings.window);
-  take(RedundancyOf(resolved.redundancy_weights()), protocol.settings.redundancy);
-  take(MissingFramesOf(resolved.missing_frames()), protocol.missing_frames);
-  take(PrecisionOf(resolved.precision()), protocol.settings.precision);
-  take(FormsOf(resolved), protocol.dicom_forms);
-  take(CalibrationPolicyOf(resolved.corrections().calibration()), protocol.calibration_policy);
-  take(ResolveTruncation(*resolved.mutable_corrections()), protocol.settings.truncation);
+  mistakes.Take(WindowOf(resolved.filter_window()), protocol.settings.window);
+  mistakes.Take(RedundancyOf(resolved.redundancy_weights()), protocol.settings.redundancy);
+  mistakes.Take(MissingFramesOf(resolved.missing_frames()), protocol.missing_frames);
+  mistakes.Take(PrecisionOf(resolved.precision()), protocol.settings.precision);
+  mistakes.Take(FormsOf(resolved), protocol.dicom_forms);
+  mistakes.Take(CalibrationPolicyOf(resolved.corrections().calibration()),
+                protocol.calibration_policy);
+  mistakes.Take(ResolveTruncation(*resolved.mutable_corrections()), protocol.settings.truncation);
   protocol.settings.cutoff = resolved.filter_cutoff();
   protocol.settings.mu_water_per_mm = resolved.mu_water_per_mm();
   // Each by itself, as it tells of the first alone.
   mistakes.Add(recon::ValidateFdkSettings({.cutoff = resolved.filter_cutoff()}));
   mistakes.Add(recon::ValidateFdkSettings({.mu_water_per_mm = resolved.mu_water_per_mm()}));
   if (resolved.grid().has_fixed()) {
-    take(wire::GridFromProto(resolved.grid().fixed()), protocol.fixed_grid);
+    mistakes.Take(wire::GridFromProto(resolved.grid().fixed()), protocol.fixed_grid);
   } else {
     const uint32_t size = resolved.grid().auto_().size();
     if (size < 16 || size > 2048) {
@@ -302,8 +298,8 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
   }
   if (resolved.has_refinement()) {
     ApplyRefinementDefaults(*resolved.mutable_refinement());
-    take(RefinementFromProto(resolved.refinement(), protocol.settings.precision),
-         protocol.refinement);
+    mistakes.Take(RefinementFromProto(resolved.refinement(), protocol.settings.precision),
+                  protocol.refinement);
   }
   ISO_RETURN_IF_ERROR(mistakes.status());
   return protocol;

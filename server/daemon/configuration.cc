@@ -163,21 +163,16 @@ absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   ISO_RETURN_IF_ERROR(mistakes.status());
   read.protocols = *std::move(protocols);
   CheckTlsFiles(read.config, read.expiries, mistakes);
-  // Sets what `given` holds, or adds why it holds nothing.
-  const auto take = [&mistakes](auto given, auto& into) {
-    mistakes.Add(given.status());
-    if (given.ok()) into = *std::move(given);
-  };
-  take(DicomOptions(read.config.dicom_node(), read.expiries), read.dicom);
-  take(OpenRoster(read.config.web()), read.roster);
-  take(ReadTraceHeaders(read.config.traces()), read.trace_headers);
+  mistakes.Take(DicomOptions(read.config.dicom_node(), read.expiries), read.dicom);
+  mistakes.Take(OpenRoster(read.config.web()), read.roster);
+  mistakes.Take(ReadTraceHeaders(read.config.traces()), read.trace_headers);
   if (read.config.cluster().has_shared_index()) {
-    take(
+    mistakes.Take(
         cluster_index::ReadConnectionString("cluster.shared_index.connection_file",
                                             read.config.cluster().shared_index().connection_file()),
         read.shared_index);
   }
-  take(FaultOf(flags), read.fault);
+  mistakes.Take(FaultOf(flags), read.fault);
   ISO_RETURN_IF_ERROR(mistakes.status());
   read.backend = flags.backend;
   return read;

@@ -10,9 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/formats/bundle.h"
-#include "proto/wire/geometry.h"
 #include "tests/client/command.h"
+#include "tests/client/small_bundle.h"
 #include "tests/client/test_files.h"
 
 namespace isocenter::client_test {
@@ -125,16 +124,7 @@ TEST(Numbers, LeaveNoFileWhereTheyAreWrong) {
 
 TEST(Numbers, AFrameThatIsNotThereCannotBeSkipped) {
   TemporaryDirectory directory;
-  v1::AcquisitionHeader header;
-  header.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
-  header.set_i0_counts(60000);
-  *header.mutable_detector() =
-      wire::ToProto(Detector{.columns = 4, .rows = 2, .pitch_u_mm = 1, .pitch_v_mm = 1});
-  header.set_frame_count(12);
-  auto sink = formats::CreateBundle(directory / "b", header, {});
-  ASSERT_TRUE(sink.ok()) << sink.status();
-  for (int i = 0; i < 12; ++i) ASSERT_TRUE((*sink)->Append(std::vector<std::byte>(16)).ok());
-  ASSERT_TRUE((*sink)->Finish().ok());
+  WriteBundle(directory / "b", 12);
   for (const char* list : {"12", "3,50", "11-12", "4294967295", "-1", "0-11"}) {
     const Outcome outcome = RunCommand({"stream", directory / "b", "--server", "127.0.0.1:1",
                                         absl::StrCat("--skip-frames=", list)});

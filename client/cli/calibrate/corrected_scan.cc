@@ -5,19 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "client/cli/interrupt.h"
-#include "client/cli/options/untold.h"
+#include "client/cli/options/calibrated_acquisition.h"
 #include "client/cli/output/progress_bar.h"
 #include "client/flags/command.h"
 #include "client/formats/acquisition_input.h"
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/ops/calibration_scope.h"
 #include "kernels/recon/line_converter.h"
-#include "proto/wire/acquisition.h"
-#include "proto/wire/calibration.h"
-#include "proto/wire/calibration_file.h"
 
 namespace isocenter::cli {
 
@@ -25,26 +20,12 @@ absl::StatusOr<CorrectedScan> CorrectedScan::Open(const std::string& scan,
                                                   const std::string& calibration) {
   ISO_ASSIGN_OR_RETURN(std::unique_ptr<formats::FrameSource> source,
                        formats::OpenAcquisition(scan, {}, std::nullopt));
+  std::vector<std::string> warnings;
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition,
-                       wire::AcquisitionFromProto(source->header()));
-  ISO_ASSIGN_OR_RETURN(v1::CalibrationSet set,
-                       wire::ReadCalibrationFile("--calibration", calibration));
-  ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
-  const SetFit fit = FitOf(set, source->header());
-  if (!fit.misfits.empty()) {
-    return absl::FailedPreconditionError(ops::MisfitText(set.name(), fit.misfits));
+                       CalibratedAcquisition(source->header(), calibration, warnings));
+  for (const std::string& warning : warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
-  if (!fit.untold.empty()) {
-    std::fprintf(stderr, "warning: %s\n", UntoldText(set.name(), fit).c_str());
-  }
-  const ops::Validity validity{wire::TimeFromProto(set.valid_from()),
-                               wire::TimeFromProto(set.valid_until())};
-  if (!validity.Has(absl::Now())) {
-    std::fprintf(stderr, "warning: %s%s\n", ops::NotValidText(set.name(), validity).c_str(),
-                 ops::kUsedAllTheSame);
-  }
-  ISO_ASSIGN_OR_RETURN(ops::Calibration known, wire::CalibrationFromProto(std::move(set)));
-  acquisition.calibration = std::make_shared<const ops::Calibration>(std::move(known));
   ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(acquisition));
   return CorrectedScan(std::move(source), std::move(acquisition));
 }

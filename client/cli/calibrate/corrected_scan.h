@@ -14,11 +14,8 @@ namespace isocenter::cli {
 
 class CorrectedScan {
  public:
-  /// The set of a file fits what the scan tells of itself; what it does not tell, and a set that is
-  /// not valid now, are warned of on stderr. Errors: those of formats::OpenAcquisition,
-  /// wire::ReadCalibrationFile and wire::CalibrationFromProto; FAILED_PRECONDITION (a set of
-  /// another station, detector mode, detector or tube voltage); those of
-  /// recon::ValidateAcquisition.
+  /// Warnings of CalibratedAcquisition go to stderr. Errors: those of formats::OpenAcquisition,
+  /// CalibratedAcquisition and recon::ValidateAcquisition.
   static absl::StatusOr<CorrectedScan> Open(const std::string& scan,
                                             const std::string& calibration);
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "client/cli/options/untold.h"
+#include "client/cli/options/set_fit.h"
 #include "client/cli/output/table.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "absl/strings/str_format.h"
+#include "client/cli/output/warning_printer.h"
 #include "client/flags/wrong_usage.h"
 #include "client/formats/acquisition_input.h"
 #include "client/formats/other_matrices.h"
@@ -66,11 +68,10 @@ absl::StatusOr<std::optional<VolumeGrid>> ChosenGrid(const AcquisitionFlags& fla
   if (flags.grid.empty()) return std::nullopt;
   const double s = flags.voxel_mm;
   if (s < kLeastUsualVoxelMm || s > kMostUsualVoxelMm) {
-    std::fprintf(
-        stderr,
-        "isocenter: warning: --voxel-mm is %g; usual is %g to %g, in millimetres: detectors "
-        "of C-arms resolve nothing finer, and what is coarser hides what is looked for\n",
-        s, kLeastUsualVoxelMm, kMostUsualVoxelMm);
+    WarningPrinter().Print(absl::StrFormat(
+        "--voxel-mm is %g; usual is %g to %g, in millimetres: detectors of C-arms resolve nothing "
+        "finer, and what is coarser hides what is looked for",
+        s, kLeastUsualVoxelMm, kMostUsualVoxelMm));
   }
   return CenteredGrid(flags.grid[0], flags.grid[1], flags.grid[2], {s, s, s});
 }

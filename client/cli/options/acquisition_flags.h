@@ -22,7 +22,7 @@ struct AcquisitionFlags {
   double voxel_mm = 0;
 };
 
-/// The input, --projections, --matrices, --i0, --grid and --voxel-mm.
+/// The input, --projections, --matrices, --i0, --grid and --voxel-mm. Returns --grid.
 flags::Option AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags);
 
 /// Prints what was assumed to standard error. Errors: those of formats::OpenAcquisition,

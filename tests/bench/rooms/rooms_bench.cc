@@ -110,47 +110,37 @@ absl::Status Check(const RoomsOptions& options) {
   return absl::OkStatus();
 }
 
-}  // namespace
+/// What cannot be measured on this machine is none, and told: the report says "not measured".
+absl::StatusOr<std::optional<PacsProbe>> OpenPacs(const RoomsOptions& options) {
+  if (options.pacs.empty()) return std::nullopt;
+  absl::StatusOr<PacsProbe> probe = PacsProbe::Open(options.pacs);
+  if (!absl::IsNotFound(probe.status())) return probe;
+  std::fprintf(stderr, "isocenter-bench: %s\n", std::string(probe.status().message()).c_str());
+  return std::nullopt;
+}
 
-absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
-  ISO_RETURN_IF_ERROR(Check(options));
-  std::optional<PacsProbe> pacs;
-  if (!options.pacs.empty()) {
-    absl::StatusOr<PacsProbe> probe = PacsProbe::Open(options.pacs);
-    if (probe.ok()) {
-      pacs = *std::move(probe);
-    } else if (absl::IsNotFound(probe.status())) {  // the report says "not measured"
-      std::fprintf(stderr, "isocenter-bench: %s\n", std::string(probe.status().message()).c_str());
-    } else {
-      return probe.status();
-    }
-  }
-  bool has_metrics = !options.metrics.empty();
-  if (has_metrics) {
-    absl::Status status = ReadResidentBytes(options.metrics).status();
-    has_metrics = status.ok();
-    if (absl::IsNotFound(status)) {
-      std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
-    } else if (!status.ok()) {
-      return status;
-    }
-  }
+/// The same of the service's memory.
+absl::StatusOr<bool> HasMetrics(const RoomsOptions& options) {
+  if (options.metrics.empty()) return false;
+  absl::Status status = ReadResidentBytes(options.metrics).status();
+  if (status.ok()) return true;
+  if (!absl::IsNotFound(status)) return status;
+  std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
+  return false;
+}
 
-  Arrivals arrivals(options.rooms);
-  if (!options.arrivals.empty()) {
-    ISO_ASSIGN_OR_RETURN(arrivals, ReadArrivals(options.arrivals, options.rooms));
-  }
-  ISO_ASSIGN_OR_RETURN(AcquisitionLog log, AcquisitionLog::Open(options.log));
+/// Each has a connection and frames of its own, as in a hospital.
+struct Console {
+  bool batch;
+  ConsoleSettings settings;
+  client::ServiceChannel channel;
+  std::vector<std::vector<std::byte>> noise;
+  absl::Duration phase;
+  std::vector<double> arrivals;  // seconds from the start
+};
 
-  // Each console has a connection and frames of its own, as in a hospital.
-  struct Console {
-    bool batch;
-    ConsoleSettings settings;
-    client::ServiceChannel channel;
-    std::vector<std::vector<std::byte>> noise;
-    absl::Duration phase;
-    std::vector<double> arrivals;  // seconds from the start
-  };
+absl::StatusOr<std::vector<Console>> MakeConsoles(const RoomsOptions& options,
+                                                  const Arrivals& arrivals, PacsProbe* pacs) {
   std::mt19937 random(options.seed);
   std::vector<Console> consoles;
   for (int i = 0; i < options.rooms + options.batch; ++i) {
@@ -162,20 +152,35 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
                         {.header = MakeHeader(options, batch, number),
                          .fps = batch ? 0 : options.fps,
                          .wait_results = options.wait_results,
-                         .pacs = pacs ? &*pacs : nullptr},
+                         .pacs = pacs},
                         std::move(channel),
                         MakeNoise(options, FramesSeed(options, random)),
                         absl::Seconds(std::uniform_real_distribution(0.0, 1.0)(random) /
                                       std::max(options.fps, 1.0)),
                         batch ? std::vector<double>() : arrivals[i]});
   }
+  return consoles;
+}
+
+}  // namespace
+
+absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
+  ISO_RETURN_IF_ERROR(Check(options));
+  ISO_ASSIGN_OR_RETURN(std::optional<PacsProbe> pacs, OpenPacs(options));
+  ISO_ASSIGN_OR_RETURN(const bool has_metrics, HasMetrics(options));
+  Arrivals arrivals(options.rooms);
+  if (!options.arrivals.empty()) {
+    ISO_ASSIGN_OR_RETURN(arrivals, ReadArrivals(options.arrivals, options.rooms));
+  }
+  ISO_ASSIGN_OR_RETURN(AcquisitionLog log, AcquisitionLog::Open(options.log));
+  ISO_ASSIGN_OR_RETURN(const std::vector<Console> consoles,
+                       MakeConsoles(options, arrivals, pacs ? &*pacs : nullptr));
 
   RoomsReport report;
   absl::Mutex mutex;
   std::optional<MemoryProbe> memory;
   if (has_metrics) memory.emplace(options.metrics);
   const double cpu_begin = CpuSeconds();
-  const absl::Time begin = absl::Now();
   const double start = MonotonicSeconds();
   const double end = start + options.seconds;
   absl::Status written;
@@ -214,7 +219,7 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
   }
   for (std::thread& thread : threads) thread.join();
   ISO_RETURN_IF_ERROR(written);
-  report.seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  report.seconds = MonotonicSeconds() - start;
   report.cpu_seconds = CpuSeconds() - cpu_begin;
   if (memory) report.server_memory = memory->Stop();
   return report;

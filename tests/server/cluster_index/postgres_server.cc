@@ -11,6 +11,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace isocenter::cluster_index {
 namespace {
@@ -22,10 +23,17 @@ std::string Must(const std::string& command) {
   FILE* const pipe = popen(absl::StrCat(command, " 2>&1").c_str(), "r");
   std::string output;
   char buffer[4096];
+  if (pipe == nullptr) std::abort();
   for (size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, n);
   if (pclose(pipe) == 0) return output;
   std::fprintf(stderr, "%s: %s\n", command.c_str(), output.c_str());
   std::abort();
+}
+
+/// One that ends while they are counted needs no signal.
+void SignalChildren(int process, absl::string_view signal) {
+  Must(absl::StrCat("for child in $(ps -o pid= --ppid ", process, "); do kill -", signal,
+                    " $child || true; done"));
 }
 
 }  // namespace
@@ -79,11 +87,11 @@ int PostgresServer::Postmaster() const {
 // Those that serve connections are its children.
 void PostgresServer::Freeze() {
   kill(Postmaster(), SIGSTOP);
-  Must(absl::StrCat("kill -STOP $(ps -o pid= --ppid ", Postmaster(), ")"));
+  SignalChildren(Postmaster(), "STOP");
 }
 
 void PostgresServer::Thaw() {
-  Must(absl::StrCat("kill -CONT $(ps -o pid= --ppid ", Postmaster(), ")"));
+  SignalChildren(Postmaster(), "CONT");
   kill(Postmaster(), SIGCONT);
 }
 
