@@ -56,7 +56,14 @@ absl::Status Cancel(const Options& options) {
   }
   v1::Job job;
   for (const JobService& service : services) {
-    ISO_ASSIGN_OR_RETURN(job, client::JobClient(service.channel).Cancel(options.job_id, reason));
+    const client::JobClient client(service.channel);
+    ISO_ASSIGN_OR_RETURN(job, client.Cancel(options.job_id, reason));
+    // A step that is under way ends first, and where it was the last one the job is complete.
+    ISO_ASSIGN_OR_RETURN(job, client.Watch(options.job_id, [](const v1::Job&) { return true; }));
+  }
+  if (job.state() == v1::JOB_STATE_COMPLETED) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", job.job_id(), " was completed before it could be cancelled"));
   }
   return options.json.Report(
       absl::StrCat("job ", job.job_id(), " is ", StateName(job.state()), "\n"), ToJson(job));

@@ -56,6 +56,12 @@ absl::Status Retry(const RetryOptions& options) {
   if (NoneOf(answers)) return completeness;
   int count = 0;
   for (const client::NodeAnswer<int>& answer : answers) count += answer.value.value_or(0);
+  if (count == 0) {
+    std::fputs(
+        "isocenter: no transfer that waits or has failed matches; `isocenter transfers` lists "
+        "them\n",
+        stderr);
+  }
   ISO_RETURN_IF_ERROR(options.json.Report(absl::StrCat(count, " instances are tried now\n"),
                                           {{"instance_count", count}}));
   return completeness;

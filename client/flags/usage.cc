@@ -188,8 +188,8 @@ std::string WrongCount(const CLI::App& app, absl::string_view message) {
   }
   const CLI::Option* option = NamedAtFront(app, message);
   if (option == nullptr) return "a flag has too few or too many values";
-  if (absl::StrContains(message, "At Most")) {
-    const size_t each = std::max(option->get_items_expected_max(), 1);  // values of one time
+  const size_t each = std::max(option->get_items_expected_max(), 1);  // values of one time
+  if (absl::StrContains(message, "At Most") && option->count() % each == 0) {
     return absl::StrCat(Shown(*option), " is given ", option->count() / each,
                         " times; legal is once");
   }

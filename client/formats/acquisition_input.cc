@@ -29,6 +29,11 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
     std::optional<double> i0_counts) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
+    std::error_code unreadable;
+    if (!std::filesystem::exists(path / "bundle.json", unreadable) && unreadable) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("cannot look into '", path.string(), "': ", unreadable.message()));
+    }
     if (std::filesystem::exists(path / "bundle.json", ignored)) {
       ISO_RETURN_IF_ERROR(CheckAlone(path, "a bundle", projections, i0_counts));
       return OpenBundle(path);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/text_table.h"
 
@@ -124,7 +125,14 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
     fit.table.points.push_back({measured.mean_hu, insert.true_hu});
     fit.inserts.push_back(measured);
   }
-  ISO_RETURN_IF_ERROR(ops::CheckHounsfieldTable(fit.table));
+  if (const absl::Status legal = ops::CheckHounsfieldTable(fit.table); !legal.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(legal.message(), "; the inserts are, by their true HU, ",
+                     absl::StrJoin(fit.inserts, ", ", [](std::string* out, const auto& each) {
+                       absl::StrAppendFormat(out, "'%s' (reads %.1f, true %g)", each.insert.name,
+                                             each.mean_hu, each.insert.true_hu);
+                     })));
+  }
   fit.warnings = InsertsOffTheirNeighbours(fit.inserts);
   if (std::abs(error.value) < kTooRightHu) {
     fit.warnings.push_back(absl::StrFormat(

@@ -56,8 +56,8 @@ void AddValues(const PhantomStudy& study, List& list) {
 
 void AddSharpness(const PhantomStudy& study, List& list) {
   if (study.edge) list.AddCurve("edge", study.edge->transfer.mtf);
-  if (study.low_edge) list.AddCurve("low_edge", study.low_edge->transfer.mtf);
-  // Not the wire's: it is not known by how much its figures differ between scans of one system.
+  // Not the wire's: it is not known by how much its figures differ between scans of one system. Not
+  // that of the least contrast: noise takes most of it away.
   if (study.sphere) {
     list.AddCurve("sphere", study.sphere->in_plane);
     list.AddCurve("axial", study.sphere->axial);

@@ -63,7 +63,6 @@ std::vector<Figure> FiguresOf(const QualityPhantom& phantom) {
     figures.push_back({name, "linearity"});
   }
   AddCurve("edge", "mtf_edge", figures);
-  AddCurve("low_edge", "mtf_low_contrast_edge", figures);
   for (const double size : kTaskSizes) {
     figures.push_back({absl::StrFormat("detectability_%gmm", size), "detectability"});
   }
@@ -71,9 +70,6 @@ std::vector<Figure> FiguresOf(const QualityPhantom& phantom) {
 }
 
 const FrequencyCurve* CurveOf(const std::string& figure, const PhantomStudy& study) {
-  if (absl::EndsWith(figure, "_low_edge_per_mm")) {
-    return study.low_edge ? &study.low_edge->transfer.mtf : nullptr;
-  }
   if (absl::EndsWith(figure, "_edge_per_mm")) {
     return study.edge ? &study.edge->transfer.mtf : nullptr;
   }

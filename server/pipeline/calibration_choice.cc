@@ -95,13 +95,27 @@ absl::StatusOr<CalibrationChoice> Without(const AcquisitionRequest& request, std
                                   absl::StrCat("the frames are not corrected: ", why)}};
 }
 
+/// Nobody asked for a correction. Who keeps a set that fits may have forgotten to.
+CalibrationChoice NoneWanted(const std::vector<CalibrationLabel>& kept,
+                             const AcquisitionRequest& request, absl::Time now) {
+  if (request.acquisition.pixel_type != recon::PixelType::kUint16Counts) return {};
+  const std::optional<Candidate> best = Best(kept, request, now);
+  if (!best || !best->misfits.empty() || !best->valid) return {};
+  return CalibrationChoice{
+      .warning = jobs::JobWarning{
+          jobs::WarningKind::kCalibration, std::nullopt,
+          absl::StrCat("the frames are not corrected: calibration '", best->label->name,
+                       "' is kept and fits, but protocol '", request.protocol,
+                       "' does not ask for one (corrections.calibration)")}};
+}
+
 }  // namespace
 
 absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<CalibrationLabel>& kept,
                                                     const AcquisitionRequest& request,
                                                     absl::Time now) {
   if (absl::Status named = CheckNamed(request); !named.ok()) return named;
-  if (request.calibration_policy == CalibrationPolicy::kNone) return CalibrationChoice{};
+  if (request.calibration_policy == CalibrationPolicy::kNone) return NoneWanted(kept, request, now);
   if (request.acquisition.pixel_type != recon::PixelType::kUint16Counts) {
     return Without(request, "they are line integrals; legal are counts");
   }

@@ -202,12 +202,15 @@ absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices) {
     lost = ledger_.lost();
   }
   environment_.table.Update(id_, [&](Job& job) { job.progress.frames_lost = lost; });
+  const bool in_a_row =
+      indices.back() - indices.front() + 1 == static_cast<int>(indices.size());  // ascending
   const bool blended = request_.missing_frames.policy == jobs::MissingFramesPolicy::kInterpolate;
   Warn({jobs::WarningKind::kFrameGap, indices.front(),
         absl::StrCat(
-            indices.size() == 1
-                ? absl::StrCat("frame ", indices.front(), " is")
-                : absl::StrCat(indices.size(), " frames from ", indices.front(), " are"),
+            indices.size() == 1 ? absl::StrCat("frame ", indices.front(), " is")
+                                : absl::StrCat(indices.size(), " frames ",
+                                               in_a_row ? "from " : "between ", indices.front(),
+                                               in_a_row ? " to " : " and ", indices.back(), " are"),
             " missing and ",
             blended ? "computed from the frames beside" : "replaced by the nearest frame")});
   return absl::OkStatus();

@@ -69,6 +69,8 @@ constexpr Slip kSlips[] = {
     {"calibrate detctor", 2, "there is no command 'detctor'; did you mean detector?"},
     {"calibrate beamhardening", 2, "did you mean beam-hardening?"},
     {"jobs help", 2, "did you mean --help?"},
+    {"simulate --phantom head --out x --detector 310x240x2", 2,
+     "--detector is '310x240x2', but needs 2 values with 'x' between them"},
     {"steps x", 2, "there is no command 'x'; legal is"},
     {"completion zsh", 2, "SHELL is 'zsh'; legal is bash"},
     // Flags.

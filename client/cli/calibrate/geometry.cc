@@ -119,13 +119,26 @@ constexpr double kMostFromOwnPercent = 1.5;
 /// scale explains all shadows and moves the source.
 std::vector<std::string> OffTheSweepsOwn(const GeometryFit& fit, const SweepSource& source) {
   double origin = 0, detector = 0;
+  int mirrored = 0, found_mirrored = 0;
   for (const ProjectionMatrix& matrix : source.trajectory()) {
     const absl::StatusOr<Camera> camera = Decompose(matrix);
     if (!camera.ok()) return {};
     origin += Norm(camera->source) / source.frames();
     detector += camera->focal_u_px * source.detector().pitch_u_mm / source.frames();
+    mirrored += camera->focal_v_px < 0 ? 1 : 0;
+  }
+  for (const ProjectionMatrix& matrix : fit.matrices) {
+    const absl::StatusOr<Camera> camera = Decompose(matrix);
+    found_mirrored += camera.ok() && camera->focal_v_px < 0 ? 1 : 0;
   }
   std::vector<std::string> warnings;
+  if ((2 * mirrored > source.frames()) != (2 * found_mirrored > source.frames())) {
+    warnings.emplace_back(
+        "the matrices that were found mirror what the sweep's own do not, or the other way round: "
+        "patients would come out with left and right exchanged. Is a coordinate's sign wrong in "
+        "the table of balls, or are two columns exchanged? Only where the sweep's matrices are "
+        "known to be those of another read-out is it right");
+  }
   for (const auto& [what, found, own] :
        {std::tuple("source to origin", fit.source_to_origin_mm, origin),
         {"source to detector", fit.source_to_detector_mm, detector}}) {

@@ -83,7 +83,13 @@ absl::Status Calibrate(const Options& options) {
   std::fputs(FormatTable(rows).c_str(), options.set.to.json.progress());
   *opened.set.mutable_hounsfield() =
       wire::ToProto(ops::Calibration{.hounsfield = fit.table}).hounsfield();
-  return WriteInto(std::move(opened.set), {"hu", fit.figures, PictureOf(fit), fit.warnings},
+  std::vector<std::string> warnings = fit.warnings;
+  if (opened.calibration.water.coefficient.empty()) {
+    warnings.push_back(
+        "the set has no water polynomial (`isocenter calibrate beam-hardening`), and the table is "
+        "right for volumes alone that are made without one, as --volume must have been");
+  }
+  return WriteInto(std::move(opened.set), {"hu", fit.figures, PictureOf(fit), std::move(warnings)},
                    options.set);
 }
 

@@ -147,10 +147,32 @@ TEST(CalibrationChoice, AWarningWhereThatIsEnough) {
 TEST(CalibrationChoice, WithoutAPolicyNothingIsTakenAndNothingMayBeNamed) {
   AcquisitionRequest request = Request(CalibrationPolicy::kNone);
   EXPECT_EQ(Used({Label("a")}, request), "none");
-  EXPECT_FALSE(ChooseCalibration({Label("a")}, request, kNow)->warning);
+  EXPECT_FALSE(ChooseCalibration({}, request, kNow)->warning);
   request.calibration_name = "a";
   EXPECT_THAT(Used({Label("a")}, request),
               AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("the protocol does not correct")));
+}
+
+TEST(CalibrationChoice, ASetThatNobodyAsksForIsToldOf) {
+  const AcquisitionRequest request = Request(CalibrationPolicy::kNone);
+  const auto warning = [&](const CalibrationLabel& label, const AcquisitionRequest& of) {
+    const auto choice = ChooseCalibration({label}, of, kNow);
+    EXPECT_TRUE(choice.ok()) << choice.status();
+    EXPECT_FALSE(choice->used);
+    return choice->warning ? choice->warning->text : "";
+  };
+  EXPECT_THAT(warning(Label("a"), request),
+              AllOf(HasSubstr("not corrected: calibration 'a' is kept and fits, but protocol '"),
+                    HasSubstr("does not ask for one (corrections.calibration)")));
+  CalibrationLabel other = Label("a");
+  other.station_name = "room2";
+  EXPECT_EQ(warning(other, request), "");
+  CalibrationLabel expired = Label("a");
+  expired.valid_until = kNow - absl::Hours(1);
+  EXPECT_EQ(warning(expired, request), "");
+  AcquisitionRequest integrals = request;
+  integrals.acquisition.pixel_type = recon::PixelType::kFloat32LineIntegrals;
+  EXPECT_EQ(warning(Label("a"), integrals), "");
 }
 
 TEST(CalibrationChoice, LineIntegralsHaveBeenCorrected) {
