@@ -9,6 +9,7 @@
 #include "server/base/host_name.h"
 #include "server/config/fields.h"
 #include "server/config/mistakes.h"
+#include "server/config/replication.h"
 
 namespace isocenter::config {
 namespace {
@@ -53,6 +54,7 @@ void ApplyClusterDefaults(v1::ClusterConfig& cluster) {
     cluster.set_node_name(IsName(host) ? host : "isocenter");
   }
   if (cluster.node().empty()) cluster.add_node(cluster.node_name());
+  if (cluster.has_replication()) ApplyReplicationDefaults(*cluster.mutable_replication());
   if (cluster.has_shared_index()) {
     Default(*cluster.mutable_shared_index(), &v1::SharedIndexConfig::answer_seconds,
             &v1::SharedIndexConfig::set_answer_seconds, 2.0);

@@ -21,6 +21,7 @@
 #include "server/config/fields.h"
 #include "server/config/mistakes.h"
 #include "server/config/openid_config.h"
+#include "server/config/replication.h"
 
 namespace isocenter::config {
 namespace {
@@ -306,6 +307,7 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   CheckTraces(config.traces(), mistakes);
   CheckLimits(config.limits(), mistakes);
   CheckSpool(config, mistakes);
+  CheckReplication(config, mistakes);
   return mistakes.status();
 }
 

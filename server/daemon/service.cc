@@ -41,6 +41,10 @@
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
 #include "server/quality/store.h"
+#include "server/replicas/keeper.h"
+#include "server/replicas/replica_store.h"
+#include "server/replicas/replicated_spool.h"
+#include "server/replicas/takeover.h"
 #include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
 #include "server/rpc/translation/translate_header.h"
@@ -215,7 +219,7 @@ absl::Status Service::OpenStores() {
   ISO_ASSIGN_OR_RETURN(spool_, spool::Spool::Open(SpoolOptionsOf(config)));
   traces_ = OpenTraces(config, configuration_.trace_headers, *archive_);
   observer_->SetTraces(traces_.get());
-  return absl::OkStatus();
+  return OpenReplicas();
 }
 
 absl::Status Service::OpenCatalog() {
@@ -268,7 +272,7 @@ absl::Status Service::TakeUpJobs() {
             *archive_, *table_));
   }
   observer_->SetProcedureSteps(procedure_steps_.get());
-  return absl::OkStatus();
+  return OpenKeeper();
 }
 
 void Service::StartEngine() {
@@ -279,7 +283,7 @@ void Service::StartEngine() {
       pipeline::EngineEnvironment{.registry = Backends(),
                                   .scheduler = *scheduler_,
                                   .table = *table_,
-                                  .spool = *spool_,
+                                  .spool = Frames(),
                                   .results = *results_,
                                   .observer = *observer_,
                                   .worklist = worklist_.get(),
@@ -302,6 +306,7 @@ void Service::StartEngine() {
           .trace_parent_of = TraceParentsOf(config.traces()),
           .batch_jobs_per_caller = static_cast<int>(config.limits().batch_jobs_per_caller())});
   engine_->Recover();
+  if (replicated_spool_ != nullptr) replicated_spool_->StartReports();
   node_ = std::make_unique<node::Node>(NodeOptions(), *engine_, *scheduler_, *table_);
   feed_ = std::make_unique<node::JobFeed>(*table_);
 }
@@ -329,6 +334,7 @@ void Service::SetStarted() {
                                                grpc_->SetReady(reasons.empty());
                                                feed_->OnNodeChanged();
                                              });
+  StartTakeover();
   node_->SetStarted();
   audit_->Record({.action = audit::Action::kServiceStart});
 }
@@ -348,6 +354,7 @@ absl::Status Service::Drain() {
   const double seconds = no_device_left ? 0 : config.drain_seconds();
   const absl::Time deadline = absl::Now() + absl::Seconds(seconds);
   spdlog::info("event=drain_begins seconds={}", seconds);
+  takeover_.reset();
   node_->SetStopping();
   grpc_->StopServing();
   engine_->StopAdmitting();

@@ -31,11 +31,13 @@ class ProcedureSteps;
 class Sender;
 }  // namespace isocenter::dicom
 namespace isocenter::jobs {
+class FrameSpool;
 class ResultStore;
 class Worklist;
 }  // namespace isocenter::jobs
 namespace isocenter::metrics {
 class Metrics;
+struct ReplicationState;
 struct Sources;
 }  // namespace isocenter::metrics
 namespace isocenter::node {
@@ -48,6 +50,12 @@ struct NodeOptions;
 namespace isocenter::quality_records {
 class Store;
 }
+namespace isocenter::replicas {
+class Keeper;
+class ReplicaStore;
+class ReplicatedSpool;
+class Takeover;
+}  // namespace isocenter::replicas
 namespace isocenter::rpc {
 class Server;
 }
@@ -110,24 +118,31 @@ class Service {
   absl::Status OpenDevices();
   absl::Status OpenStores();
   absl::Status OpenCatalog();
+  absl::Status OpenReplicas();
   absl::Status TakeUpJobs();
+  absl::Status OpenKeeper();
   void StartEngine();
   absl::Status StartSender();
   absl::Status ServeMetrics();
   absl::Status ServeGrpc();
   absl::Status ServeDicom();
   absl::Status ServeWeb();
+  void StartTakeover();
   void SetStarted();
 
   /// What queries and retrievals ask.
   archive::Catalog& Catalog() const;
+  /// Where jobs keep their frames.
+  jobs::FrameSpool& Frames() const;
   metrics::Sources MetricSources() const;
+  metrics::ReplicationState Replication() const;
   node::NodeOptions NodeOptions() const;
 
   // In the order of construction: each may use those above it, and goes before them.
   Configuration configuration_;
   const std::function<void()> on_no_device_left_;
   std::atomic<bool> no_device_left_{false};
+  std::atomic<int64_t> taken_over_{0};  // jobs of lost nodes
   Addresses addresses_{.grpc = "off", .metrics = "off", .web = "off", .dicom = "off"};
   std::unique_ptr<Slots> devices_;  // its slots are the scheduler's
   std::unique_ptr<audit::Trail> audit_;
@@ -141,10 +156,13 @@ class Service {
   std::unique_ptr<calibrations::Store> calibrations_;
   std::unique_ptr<quality_records::Store> quality_;
   std::unique_ptr<spool::Spool> spool_;
-  std::unique_ptr<traces::Exporter> traces_;  // null: none are wanted
+  std::unique_ptr<replicas::ReplicaStore> replicas_;  // of other nodes' frames; null: none are kept
+  std::unique_ptr<traces::Exporter> traces_;          // null: none are wanted
   std::unique_ptr<jobs::JobTable> table_;
   std::unique_ptr<jobs::Worklist> worklist_;                // null: none is configured
   std::unique_ptr<dicom::ProcedureSteps> procedure_steps_;  // null: nobody is to be told
+  std::unique_ptr<replicas::Keeper> keeper_;  // of this node's frames; null: nobody keeps copies
+  std::unique_ptr<replicas::ReplicatedSpool> replicated_spool_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::unique_ptr<pipeline::Engine> engine_;
   std::unique_ptr<node::Node> node_;
@@ -160,6 +178,7 @@ class Service {
   std::unique_ptr<http::Refiner> refiner_;            // null without the web
   std::unique_ptr<SimulatedScans> simulated_scans_;   // null: not allowed
   std::unique_ptr<http::WebServer> web_;              // null: disabled
+  std::unique_ptr<replicas::Takeover> takeover_;      // null: no copies are kept
   std::unique_ptr<node::Monitor> monitor_;
 };
 

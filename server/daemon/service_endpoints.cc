@@ -143,6 +143,7 @@ absl::Status Service::ServeGrpc() {
                                  .procedure_steps = procedure_steps_.get(),
                                  .calibrations = calibrations_.get(),
                                  .quality = quality_.get(),
+                                 .replicas = replicas_.get(),
                                  .on_caller_refused = [this](absl::string_view limit) {
                                    metrics_->OnCallerRefused(limit);
                                  }}));

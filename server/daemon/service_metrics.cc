@@ -175,6 +175,9 @@ metrics::Sources Service::MetricSources() const {
       return metrics::SharedIndexState{shared_index_->is_up(), shared_index_->waiting()};
     };
   }
+  if (replicas_ != nullptr || replicated_spool_ != nullptr) {
+    sources.replication = [this] { return Replication(); };
+  }
   sources.jobs_waiting_for_room = [this] { return engine_->jobs_waiting_for_room(); };
   sources.send_queues = [this] { return SendQueuesOf(archive_->transfers()); };
   if (procedure_steps_ != nullptr) {

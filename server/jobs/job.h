@@ -110,13 +110,14 @@ enum class WarningKind {
   kCalibration,
   kCutObject,
   kWorklistMismatch,
-  kWorklistUnavailable
+  kWorklistUnavailable,
+  kReplicaLost
 };
 constexpr auto NamesOf(WarningKind) {
   return std::to_array<absl::string_view>(
       {"frame_gap", "late_frame", "saturated_detector", "dead_detector", "dose_dip", "matrix_jump",
        "short_arc", "device_replaced", "stopped_early", "archive_full", "calibration", "cut_object",
-       "worklist_mismatch", "worklist_unavailable"});
+       "worklist_mismatch", "worklist_unavailable", "replica_lost"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.

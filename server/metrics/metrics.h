@@ -64,6 +64,15 @@ struct SharedIndexState {
   int64_t waiting_jobs = 0;  // whose result it does not know as it is
 };
 
+/// Copies of frames between nodes.
+struct ReplicationState {
+  int jobs = 0;      // of this node, whose keeper has all their frames
+  int degraded = 0;  // of this node, whose keeper has not
+  int kept = 0;      // copies of others' jobs
+  int64_t kept_bytes = 0, capacity_bytes = 0;
+  int64_t taken_over = 0;  // since the start
+};
+
 /// What is in the queue of one DICOM destination.
 struct SendQueue {
   std::string destination;
@@ -108,6 +117,7 @@ struct Sources {
   std::function<int64_t()> audit_waiting;  // records that the repository has not got
   std::function<TraceSpans()> trace_spans;
   std::function<SharedIndexState()> shared_index;
+  std::function<ReplicationState()> replication;
   std::function<std::vector<SendQueue>()> send_queues;
   std::function<ProcedureSteps()> procedure_steps;
   std::function<std::vector<QualityTest>()> quality;

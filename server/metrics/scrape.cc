@@ -149,6 +149,30 @@ void AddSharedIndex(const SharedIndexState& index,
   AddSample(families.back(), {}, static_cast<double>(index.waiting_jobs));
 }
 
+void AddReplication(const ReplicationState& replication,
+                    std::vector<prometheus::MetricFamily>& families) {
+  prometheus::MetricFamily jobs = GaugeFamily(
+      "isocenter_replicated_jobs",
+      "Jobs whose frames go to a second node: it has them all, or some are on this disk alone.");
+  AddSample(jobs, {{"state", "kept"}}, replication.jobs);
+  AddSample(jobs, {{"state", "degraded"}}, replication.degraded);
+  families.push_back(std::move(jobs));
+  families.push_back(
+      GaugeFamily("isocenter_replicas", "Copies of other nodes' jobs that this node keeps."));
+  AddSample(families.back(), {}, replication.kept);
+  prometheus::MetricFamily bytes =
+      GaugeFamily("isocenter_replica_bytes", "What these copies take, and may take, of the disk.");
+  AddSample(bytes, {{"kind", "used"}}, static_cast<double>(replication.kept_bytes));
+  AddSample(bytes, {{"kind", "capacity"}}, static_cast<double>(replication.capacity_bytes));
+  families.push_back(std::move(bytes));
+  prometheus::MetricFamily taken;
+  taken.name = "isocenter_taken_over_jobs_total";
+  taken.help = "Jobs of lost nodes that went on here.";
+  taken.type = prometheus::MetricType::Counter;
+  taken.metric.emplace_back().counter.value = static_cast<double>(replication.taken_over);
+  families.push_back(std::move(taken));
+}
+
 void AddAuditFile(const AuditFileState& audit, std::vector<prometheus::MetricFamily>& families) {
   prometheus::MetricFamily bytes = GaugeFamily(
       "isocenter_audit_bytes", "Files of the audit trail: what they take, and what they may take.");
@@ -292,6 +316,7 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
   }
   if (sources_.trace_spans) families.push_back(TraceFamily(sources_.trace_spans()));
   if (sources_.shared_index) AddSharedIndex(sources_.shared_index(), families);
+  if (sources_.replication) AddReplication(sources_.replication(), families);
   if (sources_.send_queues) AddSendQueues(sources_.send_queues(), families);
   if (sources_.quality) AddQuality(sources_.quality(), families);
   if (sources_.procedure_steps) AddProcedureSteps(sources_.procedure_steps(), families);

@@ -166,6 +166,14 @@ absl::StatusOr<v1::AcquireRequest> RawMessage::Parse() const {
   return message;
 }
 
+absl::Status RawMessage::ParseAs(google::protobuf::Message& message) const {
+  SliceStream stream(*slices_);
+  if (message.ParseFromZeroCopyStream(&stream)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the message of ", bytes_, " bytes is no ",
+                                                 message.GetDescriptor()->name(),
+                                                 "; legal is valid protobuf"));
+}
+
 absl::StatusOr<std::optional<RawMessage::Frame>> RawMessage::AsFrame() const {
   SliceStream stream(*slices_);
   CodedInputStream in(&stream);

@@ -34,6 +34,9 @@ class RawMessage {
   /// The whole message, of at most kLongestHeaderBytes. Errors: INVALID_ARGUMENT (longer, or not an
   /// AcquireRequest).
   absl::StatusOr<v1::AcquireRequest> Parse() const;
+  /// The whole message as one of another kind, whose length is the caller's matter. Errors:
+  /// INVALID_ARGUMENT.
+  absl::Status ParseAs(google::protobuf::Message& message) const;
 
  private:
   absl::Status NotAMessage() const;

@@ -29,6 +29,7 @@
 #include "server/rpc/procedure_step_service.h"
 #include "server/rpc/protocol_service.h"
 #include "server/rpc/quality_service.h"
+#include "server/rpc/replicas/replica_service.h"
 #include "server/rpc/transfer_service.h"
 #include "server/rpc/worklist_service.h"
 
@@ -51,21 +52,22 @@ int64_t Descriptors() {
   return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
 }
 
-/// What gRPC holds at most of what clients send: a message for each acquisition and each place of
-/// the reception, and what fits the windows of the others.
-size_t MostBuffered(const v1::LimitsConfig& limits) {
+/// What gRPC holds at most of what clients send: a message for each acquisition, each copy of
+/// another node's and each place of the reception, and what fits the windows of the others.
+size_t MostBuffered(const v1::ServerConfig& config) {
+  const v1::LimitsConfig& limits = config.limits();
   const size_t messages = limits.max_active_jobs() + CallerQuotas::kSpareStreams +
-                          Reception::kPlaces + 1;  // of a calibration
+                          Reception::kPlaces + MostReplicaCalls(config) + 1;  // of a calibration
   return messages * limits.max_message_bytes() +
          size_t{CallerQuotas::kMostCalls} * kStreamWindowBytes;
 }
 
-void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(static_cast<int>(limits.max_message_bytes()));
+void SetLimits(const v1::ServerConfig& config, grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(static_cast<int>(config.limits().max_message_bytes()));
   // Beyond this gRPC drops any stream, a scan as well: what it buffers has other bounds.
   grpc::ResourceQuota quota("isocenter");
   quota.SetMaxThreads(kMaxThreads);
-  quota.Resize(MostBuffered(limits));
+  quota.Resize(MostBuffered(config));
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   // HTTP/2 in large pieces and with a wide window: a detector frame has megabytes, and each of its
@@ -126,7 +128,8 @@ class Server::Impl {
   ProcedureStepService procedure_steps_;
   CalibrationService calibrations_;
   QualityService quality_;
-  std::unique_ptr<NodeService> node_;  // null: there is none
+  std::unique_ptr<NodeService> node_;         // null: there is none
+  std::unique_ptr<ReplicaService> replicas_;  // null: no copies are kept
   std::string address_;
   absl::Mutex health_mutex_;
   bool stopped_serving_ ABSL_GUARDED_BY(health_mutex_) = false;
@@ -169,7 +172,10 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
                     absl::Seconds(config.limits().idle_stream_seconds())),
       quality_(guard_, table, protocols, partners.quality),
       node_(partners.node == nullptr ? nullptr
-                                     : std::make_unique<NodeService>(guard_, *partners.node)) {}
+                                     : std::make_unique<NodeService>(guard_, *partners.node)),
+      replicas_(partners.replicas == nullptr
+                    ? nullptr
+                    : std::make_unique<ReplicaService>(guard_, *partners.replicas, config)) {}
 
 std::vector<Server::Impl::NamedService> Server::Impl::Services() {
   std::vector<NamedService> services = {
@@ -182,6 +188,9 @@ std::vector<Server::Impl::NamedService> Server::Impl::Services() {
       {v1::CalibrationService::service_full_name(), &calibrations_},
       {v1::QualityService::service_full_name(), &quality_}};
   if (node_ != nullptr) services.push_back({v1::NodeService::service_full_name(), node_.get()});
+  if (replicas_ != nullptr) {
+    services.push_back({v1::ReplicaService::service_full_name(), replicas_.get()});
+  }
   return services;
 }
 
@@ -190,7 +199,7 @@ absl::Status Server::Impl::Start(const v1::ServerConfig& config) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  SetLimits(config.limits(), builder);
+  SetLimits(config, builder);
   const std::string& given = config.grpc_address();
   auto listener = Listener::Open(given, MostConnections(Descriptors()));
   if (!listener.ok()) {
@@ -267,6 +276,7 @@ void Server::Impl::Shutdown(absl::Time deadline) {
   calibrations_.calls().WaitUntilNone(absl::InfiniteFuture());
   quality_.calls().WaitUntilNone(absl::InfiniteFuture());
   worklist_.calls().WaitUntilNone(absl::InfiniteFuture());
+  if (replicas_ != nullptr) replicas_->calls().WaitUntilNone(absl::InfiniteFuture());
 }
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -20,6 +20,7 @@
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
 #include "server/quality/store.h"
+#include "server/replicas/replica_store.h"
 #include "server/roles/roster.h"
 
 namespace isocenter::rpc {
@@ -34,6 +35,7 @@ struct Partners {
   jobs::ProcedureStepControl* procedure_steps = nullptr;
   calibrations::Store* calibrations = nullptr;  // the engine's
   quality_records::Store* quality = nullptr;
+  replicas::ReplicaStore* replicas = nullptr;  // of other nodes' frames
   /// Told of calls and connections beyond what one caller may take, by the name of the limit. From
   /// any thread; may be empty.
   std::function<void(absl::string_view limit)> on_caller_refused;

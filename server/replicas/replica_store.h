@@ -1,0 +1,124 @@
+// The copies of other nodes' frames on this node's disk.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/base/steady_clock.h"
+#include "server/jobs/frame_spool.h"
+#include "server/replicas/replica.h"
+#include "server/spool/spool.h"
+
+namespace isocenter::replicas {
+
+struct StoreOptions {
+  /// Its own directory and capacity; nothing in it is ever released, so nothing makes room by
+  /// itself.
+  spool::SpoolOptions spool;
+  /// An origin that was not heard of for so long is lost.
+  absl::Duration take_over = absl::Seconds(30);
+  /// A copy whose origin is lost is removed after so long.
+  absl::Duration keep = absl::Hours(24 * 7);
+  /// Of the disk that is promised to others, in bytes.
+  std::function<int64_t()> promised_bytes = [] { return int64_t{0}; };
+  /// Whether this node has a job itself; of such a one no copy is taken.
+  std::function<bool(const std::string& job_id)> has_job = [](const std::string&) { return false; };
+  std::function<absl::Time()> clock = SteadyNow;
+};
+
+/// Each copy is a spool file of its own (docs/formats/replicas.md). Thread-safe.
+class ReplicaStore {
+ public:
+  /// Takes up the copies that an earlier run has left; their origins have `take_over` from now.
+  /// Errors: those of Spool::Open. A file that cannot be read is left alone, and named in the log.
+  static absl::StatusOr<std::unique_ptr<ReplicaStore>> Open(StoreOptions options);
+  ReplicaStore(const ReplicaStore&) = delete;
+  ReplicaStore& operator=(const ReplicaStore&) = delete;
+
+  /// What an origin writes. Ends with its last reference.
+  class Writer {
+   public:
+    Writer(ReplicaStore& store, std::string job_id, Origin origin,
+           std::shared_ptr<jobs::JobSpool> frames)
+        : store_(store),
+          job_id_(std::move(job_id)),
+          origin_(std::move(origin)),
+          frames_(std::move(frames)) {}
+    ~Writer() { store_.EndWriting(job_id_, origin_); }
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+    jobs::JobSpool& frames() const { return *frames_; }
+    /// The origin lives.
+    void Touch() const { store_.Touch(origin_); }
+
+   private:
+    ReplicaStore& store_;
+    const std::string job_id_;
+    const Origin origin_;
+    const std::shared_ptr<jobs::JobSpool> frames_;
+  };
+  /// Takes the space of all frames, or goes on with the copy that is there; one that another origin
+  /// has left, because the console went from there to this one, gives way. Errors: CheckHeader's,
+  /// RESOURCE_EXHAUSTED (as Spool::Create), ALREADY_EXISTS (this node has the job, another origin
+  /// is writing its copy, it is being taken over, or it is of another acquisition).
+  absl::StatusOr<std::shared_ptr<Writer>> Begin(const ReplicaHeader& header);
+
+  /// The origin lives and needs the copies of these jobs; others that it made are removed, unless
+  /// they were written to of late. Errors: CheckOrigin's.
+  absl::Status Report(const Origin& origin, const std::vector<std::string>& jobs);
+
+  /// Jobs whose origin is lost, first those that were begun first. What is too old is removed.
+  std::vector<std::string> Orphans();
+  struct Replica {
+    Record record;
+    std::shared_ptr<jobs::JobSpool> frames;
+  };
+  /// For taking over an orphan: from now on its origin gets ALREADY_EXISTS, until LetGo. Errors:
+  /// NOT_FOUND (gone, or its origin has come back), DATA_LOSS.
+  absl::StatusOr<Replica> Take(const std::string& job_id);
+  /// It stays, and may be taken again.
+  void LetGo(const std::string& job_id);
+  /// It is not needed any more.
+  void Remove(const std::string& job_id);
+
+  struct Usage {
+    int copies = 0;
+    int64_t bytes = 0, capacity_bytes = 0;
+  };
+  Usage usage() const;
+
+ private:
+  struct Entry {
+    Origin origin;
+    int writers = 0;
+    bool being_taken = false;
+    absl::Time written;  // or began; of the options' clock
+  };
+  ReplicaStore(StoreOptions options, std::unique_ptr<spool::Spool> spool)
+      : options_(std::move(options)), spool_(std::move(spool)) {}
+
+  void Load();
+  bool IsLost(const Entry& entry, absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status MakeWay(const ReplicaHeader& header) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::shared_ptr<jobs::JobSpool>> OpenOrCreate(const ReplicaHeader& header);
+  void EndWriting(const std::string& job_id, const Origin& origin);
+  void Touch(const Origin& origin);
+  void Erase(const std::string& job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const StoreOptions options_;
+  const std::unique_ptr<spool::Spool> spool_;
+  absl::Mutex beginning_;  // one copy begins at a time; taken before mutex_
+  mutable absl::Mutex mutex_;
+  std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  std::map<Origin, absl::Time> heard_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace isocenter::replicas

@@ -1,0 +1,274 @@
+// The protocol between nodes, over gRPC on loopback: what origins send, and what strangers might.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/server_builder.h"
+#include "isocenter/v1/replicas.grpc.pb.h"
+#include "kernels/base/crc32c.h"
+#include "server/config/server_config.h"
+#include "server/rpc/replicas/grpc_keeper.h"
+#include "server/rpc/replicas/replica_service.h"
+#include "tests/server/replicas/replica_fixture.h"
+
+namespace isocenter::rpc {
+namespace {
+
+using replicas::HeaderOf;
+using replicas::kFirst;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int64_t kBytes = 1000;  // of a frame of HeaderOf
+
+class ReplicaCallTest : public replicas::ReplicaStoreTest {
+ protected:
+  void SetUp() override {
+    ReplicaStoreTest::SetUp();
+    config_.mutable_cluster()->mutable_replication()->add_origin()->set_node(kFirst.node);
+    config_.mutable_limits()->set_max_active_jobs(2);
+    config::ApplyDefaults(config_);
+    Serve();
+  }
+  void Serve() {
+    guard_ = std::make_unique<Guard>(
+        Guard::Settings{.node_name = "recon2", .limits = config_.limits(), .clock = absl::Now});
+    service_ = std::make_unique<ReplicaService>(*guard_, *store_, config_);
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(service_.get());
+    builder.SetMaxReceiveMessageSize(static_cast<int>(config_.limits().max_message_bytes()));
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
+    address_ = absl::StrCat("127.0.0.1:", port);
+    v1::ReplicaKeeperConfig keeper;
+    keeper.set_address(address_);
+    keeper_ = *OpenKeeper(keeper);
+    stub_ = v1::ReplicaService::NewStub(
+        grpc::CreateChannel(address_, grpc::InsecureChannelCredentials()));
+  }
+  void TearDown() override {
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Wait();
+    service_->calls().WaitUntilNone(absl::InfiniteFuture());
+  }
+
+  static std::string PixelsOf(int index) {
+    const spool::Bytes bytes = spool::PixelsOf(index, kBytes);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  static v1::KeepReplicaRequest Header() {
+    v1::KeepReplicaRequest request;
+    v1::ReplicaHeader& header = *request.mutable_header();
+    header.mutable_origin()->set_node(kFirst.node);
+    header.mutable_origin()->set_spool_id(kFirst.spool_id);
+    header.set_job_id("job");
+    header.set_frames(3);
+    header.set_frame_bytes(kBytes);
+    header.set_acquisition("acquisition of job");
+    header.set_begun_by("token room1");
+    return request;
+  }
+  static v1::KeepReplicaRequest FrameOf(int index) {
+    v1::KeepReplicaRequest request;
+    v1::Frame& frame = *request.mutable_frame();
+    frame.set_index(index);
+    frame.set_pixels(PixelsOf(index));
+    frame.set_crc32c(Crc32c(std::as_bytes(std::span(frame.pixels()))));
+    frame.set_has_checksum(true);
+    return request;
+  }
+  /// Sends all, and reads until the call ends.
+  grpc::Status Send(const std::vector<v1::KeepReplicaRequest>& requests) {
+    grpc::ClientContext context;
+    const auto stream = stub_->KeepReplica(&context);
+    for (const v1::KeepReplicaRequest& request : requests) {
+      if (!stream->Write(request)) break;
+    }
+    stream->WritesDone();
+    v1::KeepReplicaResponse response;
+    while (stream->Read(&response)) {
+    }
+    return stream->Finish();
+  }
+
+  v1::ServerConfig config_;
+  std::unique_ptr<Guard> guard_;
+  std::unique_ptr<ReplicaService> service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+  std::unique_ptr<replicas::Keeper> keeper_;
+  std::unique_ptr<v1::ReplicaService::Stub> stub_;
+};
+
+TEST_F(ReplicaCallTest, FramesGapsAndTheEndAreKept) {
+  const auto stream = keeper_->Open();
+  const auto has = stream->Begin(HeaderOf("job"));
+  ASSERT_TRUE(has.ok()) << has.status();
+  EXPECT_THAT(*has, ElementsAre(false, false, false));
+  jobs::FrameMeasurement measured{.matrix = spool::MatrixOf(1), .dose = spool::DoseOf(1)};
+  ASSERT_TRUE(stream->SendFrame(1, PixelsOf(1), measured).ok());
+  EXPECT_EQ(*stream->AwaitKept(), 1);
+  ASSERT_TRUE(stream->SendGap(2).ok());
+  EXPECT_EQ(*stream->AwaitKept(), 2);
+  ASSERT_TRUE(stream->SendFrame(0, PixelsOf(0), {}).ok());
+  EXPECT_EQ(*stream->AwaitKept(), 0);
+  ASSERT_TRUE(stream->SendFinish().ok());
+  // Another stream of the same job is told what is there.
+  const auto again = keeper_->Open();
+  EXPECT_THAT(*again->Begin(HeaderOf("job")), ElementsAre(true, true, true));
+  const auto writer = Begin(HeaderOf("job"));
+  spool::ExpectFrame(writer->frames(), 1, kBytes);
+  spool::ExpectFrame(writer->frames(), 0, kBytes);
+  EXPECT_EQ(writer->frames().states()[2], jobs::FrameState::kGap);
+  for (int i = 0; i < 200 && !writer->frames().finished(); ++i)
+    absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_TRUE(writer->frames().finished());
+}
+
+TEST_F(ReplicaCallTest, DuplicatesAreKeptOnceAndAcknowledgedTwice) {
+  const auto stream = keeper_->Open();
+  ASSERT_TRUE(stream->Begin(HeaderOf("job")).ok());
+  ASSERT_TRUE(stream->SendFrame(0, PixelsOf(0), {}).ok());
+  ASSERT_TRUE(stream->SendFrame(0, PixelsOf(2), {}).ok());  // what stands is not written again
+  EXPECT_EQ(*stream->AwaitKept(), 0);
+  EXPECT_EQ(*stream->AwaitKept(), 0);
+  spool::ExpectFrame(Begin(HeaderOf("job"))->frames(), 0, kBytes);
+}
+
+TEST_F(ReplicaCallTest, WhatNoOriginSendsEndsTheCall) {
+  using Spoil = std::function<std::vector<v1::KeepReplicaRequest>()>;
+  const auto with = [](v1::KeepReplicaRequest request,
+                       const std::function<void(v1::KeepReplicaRequest&)>& change) {
+    change(request);
+    return request;
+  };
+  using Request = v1::KeepReplicaRequest;
+  const std::vector<std::tuple<Spoil, grpc::StatusCode, const char*>> wrong = {
+      {[&] { return std::vector{FrameOf(0)}; }, grpc::StatusCode::FAILED_PRECONDITION,
+       "the first message is no header"},
+      {[&] {
+         return std::vector{Header(), Header()};
+       },
+       grpc::StatusCode::FAILED_PRECONDITION, "a second header"},
+      {[&] {
+         return std::vector{with(
+             Header(), [](Request& r) { r.mutable_header()->set_job_id("../../spool/other"); })};
+       },
+       grpc::StatusCode::INVALID_ARGUMENT, "header.job_id is '../../spool/other'"},
+      {[&] {
+         return std::vector{with(Header(), [](Request& r) {
+           r.mutable_header()->mutable_origin()->set_node("recon3");
+         })};
+       },
+       grpc::StatusCode::PERMISSION_DENIED, "says that it is node 'recon3'"},
+      {[&] {
+         return std::vector{with(
+             Header(), [](Request& r) { r.mutable_header()->set_frame_bytes(uint64_t{1} << 63); })};
+       },
+       grpc::StatusCode::INVALID_ARGUMENT, "header.frame_bytes is 9223372036854775808"},
+      {[&] {
+         return std::vector{with(Header(), [](Request& r) {
+           r.mutable_header()->set_acquisition(std::string(5 << 20, 'a'));
+         })};
+       },
+       grpc::StatusCode::INVALID_ARGUMENT, "legal is at most"},
+      {[&] {
+         return std::vector{Header(), FrameOf(3)};
+       },
+       grpc::StatusCode::INVALID_ARGUMENT, "frame.index is 3; legal is 0 to 2"},
+      {[&] {
+         return std::vector{Header(), with(FrameOf(0), [](Request& r) {
+                              r.mutable_frame()->set_index(0xFFFFFFFF);
+                            })};
+       },
+       grpc::StatusCode::INVALID_ARGUMENT, "frame.index is 4294967295"},
+      {[&] {
+         return std::vector{Header(), with(FrameOf(0), [](Request& r) {
+                              r.mutable_frame()->set_pixels(std::string(kBytes - 1, 'a'));
+                            })};
+       },
+       grpc::StatusCode::INVALID_ARGUMENT, "has 999 bytes; a frame of this job has 1000"},
+      {[&] {
+         return std::vector{Header(), with(FrameOf(0), [](Request& r) {
+                              r.mutable_frame()->set_pixels(std::string(64 << 10, 'a'));
+                            })};
+       },
+       grpc::StatusCode::INVALID_ARGUMENT, "bytes; legal is at most 5096 here"},
+      {[&] {
+         return std::vector{Header(),
+                            with(FrameOf(0), [](Request& r) { r.mutable_frame()->set_crc32c(1); })};
+       },
+       grpc::StatusCode::DATA_LOSS, "its CRC-32C is 00000001"},
+      {[&] {
+         return std::vector{Header(), with(FrameOf(0), [](Request& r) {
+                              r.mutable_frame()->set_has_checksum(false);
+                            })};
+       },
+       grpc::StatusCode::INVALID_ARGUMENT, "has no checksum"},
+      {[&] {
+         return std::vector{Header(),
+                            with(Request(), [](Request& r) { r.mutable_gap()->set_index(3); })};
+       },
+       grpc::StatusCode::INVALID_ARGUMENT, "gap.index is 3; legal is 0 to 2"},
+      {[&] {
+         return std::vector{Header(), Request()};
+       },
+       grpc::StatusCode::FAILED_PRECONDITION, "unset"}};
+  for (const auto& [requests, code, text] : wrong) {
+    const grpc::Status status = Send(requests());
+    EXPECT_EQ(status.error_code(), code) << text << ": " << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr(text));
+  }
+  EXPECT_LE(store_->usage().copies, 1);
+}
+
+TEST_F(ReplicaCallTest, AFullDiskIsTheAnswer) {
+  options_.spool.capacity_bytes = 1;
+  TearDown();
+  service_.reset();
+  Start();
+  Serve();
+  const auto begun = keeper_->Open()->Begin(HeaderOf("job"));
+  EXPECT_EQ(begun.status().code(), absl::StatusCode::kResourceExhausted) << begun.status();
+}
+
+TEST_F(ReplicaCallTest, CopiesAtOnceAreBounded) {
+  std::vector<std::unique_ptr<replicas::ReplicaStream>> streams;
+  for (int i = 0; i < 18; ++i) {
+    streams.push_back(keeper_->Open());
+    ASSERT_TRUE(streams.back()->Begin(HeaderOf(absl::StrCat("job", i))).ok()) << i;
+  }
+  const auto another = keeper_->Open()->Begin(HeaderOf("another"));
+  EXPECT_EQ(another.status().code(), absl::StatusCode::kResourceExhausted) << another.status();
+  EXPECT_THAT(std::string(another.status().message()), HasSubstr("legal is at most 18"));
+}
+
+TEST_F(ReplicaCallTest, ReportsAreOfTheOriginAlone) {
+  { ASSERT_TRUE(keeper_->Open()->Begin(HeaderOf("job")).ok()); }
+  EXPECT_EQ(keeper_->Report({.node = "recon3", .spool_id = kFirst.spool_id}, {}).code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(keeper_->Report(kFirst, {"job"}).ok());
+  EXPECT_EQ(keeper_->Report(kFirst, std::vector<std::string>(10001, "x")).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(store_->usage().copies, 1);
+}
+
+TEST_F(ReplicaCallTest, AKeeperThatIsNotThereIsUnavailable) {
+  TearDown();
+  EXPECT_EQ(keeper_->Open()->Begin(HeaderOf("job")).status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(keeper_->Report(kFirst, {}).code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace isocenter::rpc
