@@ -21,12 +21,14 @@ class LocalFrames {
   ops::RawFrames view() const;
   /// What each tells of its dose; 0: nothing.
   std::span<const float> doses() const { return doses_; }
+  /// Each one's phase; none where they do not tell it.
+  std::span<const float> phases() const { return phases_; }
 
  private:
   recon::PixelType pixel_type_ = recon::PixelType::kUint16Counts;
   Shape3 shape_;
   std::vector<std::byte> pixels_;
-  std::vector<float> doses_;
+  std::vector<float> doses_, phases_;
 };
 
 }  // namespace isocenter::cli

@@ -8,6 +8,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/detector_rows.h"
+#include "kernels/geometry/orbits/swept_orbit.h"
 #include "kernels/geometry/trajectory_drift.h"
 
 namespace isocenter::cli {
@@ -30,6 +31,14 @@ absl::StatusOr<Trajectory> Thinned(const Trajectory& all, int count) {
   return thinned;
 }
 
+std::optional<SweepShape> SweepNamed(const std::string& kind) {
+  if (kind == "sine") return SweepShape::kSine;
+  if (kind == "tilted") return SweepShape::kTilted;
+  if (kind == "saddle") return SweepShape::kSaddle;
+  if (kind == "two-arcs") return SweepShape::kTwoArcs;
+  return std::nullopt;
+}
+
 absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
                                               const Detector& detector) {
   if (absl::EndsWithIgnoreCase(choice.kind, ".csv")) {
@@ -39,18 +48,29 @@ absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
   }
   const int frames = choice.frames.value_or(kDefaultFrames);
   const bool circle = choice.kind == "circle";
-  double arc_deg = choice.arc_deg.value_or(circle ? 360 : kShortScanDeg);
+  const std::optional<SweepShape> sweep = SweepNamed(choice.kind);
+  const bool turns = circle || sweep == SweepShape::kSaddle;
+  double arc_deg = choice.arc_deg.value_or(turns ? 360 : kShortScanDeg);
   // A closed circle must not measure its first angle twice.
-  if (std::abs(arc_deg) == 360 && frames > 0) arc_deg *= (frames - 1.0) / frames;
+  if (std::abs(arc_deg) == 360 && frames > 0 && sweep != SweepShape::kTwoArcs)
+    arc_deg *= (frames - 1.0) / frames;
   const CircularOrbit orbit{.views = frames,
                             .source_to_isocenter_mm = choice.sid_mm,
                             .source_to_detector_mm = choice.sdd_mm,
                             .start_angle = DegreesToRadians(choice.start_deg),
                             .arc = DegreesToRadians(arc_deg)};
   if (circle) return MakeCircularOrbit(orbit, detector);
+  if (sweep) {
+    return MakeSweptOrbit({.base = orbit,
+                           .shape = *sweep,
+                           .sweep = DegreesToRadians(choice.sweep_deg),
+                           .periods = choice.sweep_periods},
+                          detector);
+  }
   if (choice.kind == "carm") return MakeWobblingOrbit(orbit, detector, choice.wobble, choice.seed);
   return absl::InvalidArgumentError(
-      absl::StrCat("--trajectory is '", choice.kind, "'; legal is circle, carm or a .csv file"));
+      absl::StrCat("--trajectory is '", choice.kind,
+                   "'; legal is circle, carm, sine, tilted, saddle, two-arcs or a .csv file"));
 }
 
 }  // namespace
