@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,7 +17,8 @@ namespace isocenter::cli {
 /// All frames of an acquisition in host memory.
 class LocalFrames {
  public:
-  /// Reads them, with a progress bar. Errors: those of the source, RESOURCE_EXHAUSTED (memory).
+  /// Reads them, with a progress bar, and warns on stderr of frames that show nothing. Errors:
+  /// those of the source, RESOURCE_EXHAUSTED (memory).
   static absl::StatusOr<LocalFrames> Read(formats::FrameSource& source);
   /// [view][v][u].
   ops::RawFrames view() const;
@@ -23,6 +26,11 @@ class LocalFrames {
   std::span<const float> doses() const { return doses_; }
   /// Each one's phase; none where they do not tell it.
   std::span<const float> phases() const { return phases_; }
+  /// [v][u] of a view.
+  std::span<const std::byte> frame(int view) const {
+    const size_t bytes = pixels_.size() / shape_.slow;
+    return std::span(pixels_).subspan(view * bytes, bytes);
+  }
 
  private:
   recon::PixelType pixel_type_ = recon::PixelType::kUint16Counts;
@@ -30,5 +38,9 @@ class LocalFrames {
   std::vector<std::byte> pixels_;
   std::vector<float> doses_, phases_;
 };
+
+/// Why the object is wider than the detector; nothing where it is not (recon::CutRows).
+std::optional<std::string> CutRowsText(const recon::Acquisition& acquisition,
+                                       const LocalFrames& frames);
 
 }  // namespace isocenter::cli

@@ -19,6 +19,7 @@
 #include "client/cli/local_acquisition.h"
 #include "client/cli/new_defects.h"
 #include "client/cli/options/acquisition_flags.h"
+#include "client/cli/options/calibrated_acquisition.h"
 #include "client/cli/options/iterative_flags.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/output/convergence_file.h"
@@ -26,6 +27,7 @@
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
+#include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
 #include "client/formats/fan_beam_scan.h"
 #include "client/formats/volume_writer.h"
@@ -43,9 +45,6 @@
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/rings.h"
 #include "kernels/recon/second_pass/second_pass.h"
-#include "proto/wire/acquisition.h"
-#include "proto/wire/calibration.h"
-#include "proto/wire/calibration_file.h"
 #include "proto/wire/geometry.h"
 
 namespace isocenter::cli {
@@ -197,14 +196,14 @@ absl::StatusOr<Outcome> Run(const recon::ReconstructionPlan& plan, const Options
   return Outcome();
 }
 
-absl::StatusOr<Outcome> Run(const recon::SecondPassPlan& plan, const Options& options,
+absl::StatusOr<Outcome> Run(const recon::SecondPassPlan& plan, const Options&,
                             const std::vector<ops::Device*>& devices, const Input& input,
                             HostView3<float> volume) {
   Outcome outcome;
   ISO_RETURN_IF_ERROR(recon::ReconstructTwice(plan, Backends(), devices, input.frames, volume,
                                               input.doses, &outcome.findings));
   for (const std::string& finding : outcome.findings) {
-    std::fprintf(options.json.progress(), "%s\n", finding.c_str());
+    std::fprintf(stderr, "isocenter: %s\n", finding.c_str());
   }
   return outcome;
 }
@@ -264,9 +263,15 @@ std::vector<std::string> WarningsOf(const Plan& plan) {
   return {LimitedArcText(*refinement->limited_arc)};
 }
 
+void PrintWarnings(std::span<const std::string> warnings) {
+  for (const std::string& warning : warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+}
+
 absl::Status ReportVolume(const Options& options, const VolumeGrid& grid, int64_t frames,
-                          const std::vector<ops::Device*>& devices, const Plan& plan,
-                          const Outcome& outcome, double seconds) {
+                          const std::vector<ops::Device*>& devices, const Outcome& outcome,
+                          const std::vector<std::string>& warnings, double seconds) {
   nlohmann::ordered_json json{{"input", options.acquisition.input},
                               {"out", options.out},
                               {"frames", frames},
@@ -277,7 +282,7 @@ absl::Status ReportVolume(const Options& options, const VolumeGrid& grid, int64_
                               {"device_count", devices.size()},
                               {"seconds", seconds},
                               {"findings", outcome.findings},
-                              {"warnings", WarningsOf(plan)}};
+                              {"warnings", warnings}};
   for (const recon::IterationReport& done : outcome.iterations) {
     nlohmann::ordered_json& entry = json["iterations"].emplace_back(
         nlohmann::ordered_json{{"iteration", done.iteration},
@@ -300,6 +305,7 @@ formats::Destination VolumeDestination(const Options& options) {
 
 /// Settings of the algorithm; none for fdk. Checks all flags that need no acquisition.
 absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options& options) {
+  ISO_RETURN_IF_ERROR(ChosenGrid(options.acquisition).status());
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(VolumeDestination(options)));
   ISO_RETURN_IF_ERROR(options.json.Check({options.acquisition.input}));
   const bool iterative = options.algorithm != "fdk";
@@ -308,7 +314,7 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
   if (options.deadline_seconds > 0) of_passes.emplace_back("--deadline");
   if (!iterative && !of_passes.empty()) {
     const std::vector<std::string> all = AlgorithmChoices();  // fdk is the first
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         absl::StrCat(absl::StrJoin(of_passes, ", "),
                      " without an iterative --algorithm, fdk has no passes; legal with it are ",
                      absl::StrJoin(all.begin() + 1, all.end(), ", ")));
@@ -321,12 +327,12 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
                                     {"--stripes", options.stripes}}) {
     if (!given) continue;
     if (options.gating.given()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          flag, " with --phase or --phases; second passes are legal of all frames only"));
+      return flags::WrongUsage(absl::StrCat(
+          flag, " with --phase or --gates; second passes are legal of all frames only"));
     }
     if (!iterative) continue;
-    return absl::InvalidArgumentError(absl::StrCat(flag, " with --algorithm ", options.algorithm,
-                                                   "; legal is fdk, of which it is a second pass"));
+    return flags::WrongUsage(absl::StrCat(flag, " with --algorithm ", options.algorithm,
+                                          "; legal is fdk, of which it is a second pass"));
   }
   if (!iterative) return std::nullopt;
   ISO_ASSIGN_OR_RETURN(const recon::IterativeSettings settings,
@@ -345,18 +351,6 @@ absl::StatusOr<ChosenDevices> OpenDevices(const Options& options) {
 absl::StatusOr<PatientPosition> PatientPositionOf(const v1::AcquisitionHeader& header) {
   const std::string& position = header.patient_position();
   return ParsePatientPosition(position.empty() ? "HFS" : position);
-}
-
-/// The acquisition with what the file of --calibration says of its detector.
-absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& header,
-                                                 const std::string& calibration) {
-  ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition, wire::AcquisitionFromProto(header));
-  if (calibration.empty()) return acquisition;
-  ISO_ASSIGN_OR_RETURN(v1::CalibrationSet set,
-                       wire::ReadCalibrationFile("--calibration", calibration));
-  ISO_ASSIGN_OR_RETURN(ops::Calibration known, wire::CalibrationFromProto(std::move(set)));
-  acquisition.calibration = std::make_shared<const ops::Calibration>(std::move(known));
-  return acquisition;
 }
 
 /// Fan beams have a recipe of their own, of which some flags are none.
@@ -479,8 +473,9 @@ absl::Status Reconstruct(Options options) {
                        CheckFlags(options));
   ISO_ASSIGN_OR_RETURN(const std::vector<PhaseWindow> windows, WindowsOf(options.gating));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
+  std::vector<std::string> warnings;
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition,
-                       AcquisitionOf(source->header(), options.calibration));
+                       CalibratedAcquisition(source->header(), options.calibration, warnings));
   ISO_ASSIGN_OR_RETURN(const PatientPosition patient_position, PatientPositionOf(source->header()));
   formats::Volume volume;
   ISO_ASSIGN_OR_RETURN(volume.grid, GridOf(options, acquisition));
@@ -490,9 +485,8 @@ absl::Status Reconstruct(Options options) {
   for (const auto& device : chosen.devices) devices.push_back(device.get());
   absl::StatusOr<Plan> plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
   if (!plan.ok()) return OthersHelp(SmallerSizeHelps(plan.status()), acquisition);
-  for (const std::string& warning : WarningsOf(*plan)) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  }
+  for (std::string& warning : WarningsOf(*plan)) warnings.push_back(std::move(warning));
+  PrintWarnings(warnings);
   if (options.print_plan) {
     std::fputs(std::visit([](const auto& made) { return recon::PlanText(made); }, *plan).c_str(),
                options.json.progress());
@@ -511,6 +505,13 @@ absl::Status Reconstruct(Options options) {
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
 
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
+  if (options.fdk.truncation == ops::Truncation::kNone) {
+    if (const auto cut = CutRowsText(acquisition, frames)) {
+      warnings.push_back(absl::StrCat(
+          *cut, "; without --truncation cylinder the volume is wrong by tens of per cent"));
+      PrintWarnings(std::span(warnings).last(1));
+    }
+  }
   if (options.find_defects) {
     ISO_ASSIGN_OR_RETURN(acquisition,
                          WithNewDefects(std::move(acquisition), frames.view(),
@@ -540,7 +541,7 @@ absl::Status Reconstruct(Options options) {
   const VolumeGrid grid = volume.grid;
   volume.grid = PatientGrid(volume.grid, patient_position);
   ISO_RETURN_IF_ERROR(formats::WriteVolume(options.out, volume));
-  return ReportVolume(options, grid, source->header().frame_count(), devices, *plan, outcome,
+  return ReportVolume(options, grid, source->header().frame_count(), devices, outcome, warnings,
                       seconds);
 }
 
@@ -641,11 +642,14 @@ void AddReconstructCommand(flags::Command program) {
       "nothing, and say so.");
   const auto options = std::make_shared<Options>();
   Options& o = *options;
-  AddAcquisitionFlags(command, o.acquisition);
-  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii").Required().Type("FILE");
+  const flags::Option grid = AddAcquisitionFlags(command, o.acquisition);
+  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii; a file that is there is replaced")
+      .Required()
+      .Type("FILE");
   command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
       .ShowDefault()
-      .Range(16, 2048);
+      .Range(16, 2048)
+      .Excludes(grid);
   command
       .Add("--algorithm", o.algorithm,
            "fdk: filtered back-projection; or an iterative one, which begins with it")

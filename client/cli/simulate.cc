@@ -15,11 +15,13 @@
 #include "client/cli/options/simulate_flags.h"
 #include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/cli/output/warning_printer.h"
 #include "client/cli/physics_frames.h"
 #include "client/cli/rabbitct_data_set.h"
 #include "client/cli/scatter_estimate.h"
 #include "client/cli/simulate_outputs.h"
 #include "client/cli/truth.h"
+#include "client/flags/wrong_usage.h"
 #include "client/formats/bundle.h"
 #include "client/formats/dicom/xa_writer.h"
 #include "client/formats/file.h"
@@ -218,21 +220,21 @@ absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(
 /// What the flags cannot say of each other.
 absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const SimulateOptions& options) {
   if (options.truth_materials && (options.physics.empty() || options.truth.empty())) {
-    return absl::InvalidArgumentError("--truth-materials needs --truth and --physics");
+    return flags::WrongUsage("--truth-materials needs --truth and --physics");
   }
   if (options.physics.empty()) {
     if (options.sweep.empty()) return std::nullopt;
-    return absl::InvalidArgumentError("--sweep needs --physics, which says what the detector is");
+    return flags::WrongUsage("--sweep needs --physics, which says what the detector is");
   }
   if (options.pixel != "counts") {
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         absl::StrCat("--pixel is ", options.pixel, "; legal with --physics is counts"));
   }
   if (!options.sweep.empty() && options.motion.moves()) {
-    return absl::InvalidArgumentError("--motion needs an object; in a --sweep there is none");
+    return flags::WrongUsage("--motion needs an object; in a --sweep there is none");
   }
   if (!options.sweep.empty() && !options.truth.empty()) {
-    return absl::InvalidArgumentError("--truth needs an object; in a --sweep there is none");
+    return flags::WrongUsage("--truth needs an object; in a --sweep there is none");
   }
   return ReadPhysicsFile(options.physics, options.noise.seed);
 }
@@ -313,6 +315,8 @@ absl::Status Simulate(const SimulateOptions& options) {
   const std::string format = FormatOf(options);
   if (format == "dicom-xa") trajectory = formats::SeenFromDetector(trajectory, detector.columns);
   ISO_RETURN_IF_ERROR(CheckOutputs(options, format, static_cast<int64_t>(trajectory.size())));
+  WarningPrinter warnings;
+  if (const auto text = DisplacementWarning(options.trajectory, trajectory)) warnings.Print(*text);
   ISO_ASSIGN_OR_RETURN(const std::vector<RigidPose> poses,
                        MotionPoses(options.motion, static_cast<int>(trajectory.size())));
   // Matrices of the object at rest: what the arm says stays as it is, and is written.
@@ -329,11 +333,11 @@ absl::Status Simulate(const SimulateOptions& options) {
   PhysicsFrames* const frames = physics ? &*physics : nullptr;
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSink> sink,
                        CreateSink(options, format, frames, phases, detector, trajectory));
+  ISO_RETURN_IF_ERROR(
+      WriteFrames(options, object.get(), frames, phases, detector, seen, *sink, pool, interrupt));
   ISO_RETURN_IF_ERROR(WriteTables(options, trajectory, poses));
   ISO_RETURN_IF_ERROR(WriteTruthInPose(options, object, frames ? &frames->setup() : nullptr,
                                        detector, trajectory, poses, pool, interrupt));
-  ISO_RETURN_IF_ERROR(
-      WriteFrames(options, object.get(), frames, phases, detector, seen, *sink, pool, interrupt));
   return ReportOutputs(options, format, static_cast<int64_t>(trajectory.size()),
                        absl::ToDoubleSeconds(absl::Now() - begin));
 }
@@ -356,6 +360,7 @@ void AddSimulateCommand(flags::Command program) {
       "  isocenter simulate --phantom head --out moved --motion smooth --motion-mm 4 --poses "
       "true.csv\n"
       "  isocenter simulate --phantom thorax --out heart --organ-motion heart --cycles 20\n"
+      "  isocenter simulate --phantom head --out wide --trajectory circle --displace-px 120\n"
       "  isocenter simulate --beads helix --out beads --photons 30000 --matrices true.csv\n"
       "  isocenter simulate --sweep dark --out dark --physics room3.textproto --frames 100\n"
       "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "

@@ -21,6 +21,7 @@
 #include "client/cli/options/acquisition_flags.h"
 #include "client/cli/options/frame_list.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/preview_file.h"
@@ -29,6 +30,7 @@
 #include "client/cli/output/table.h"
 #include "client/cli/output/warning_printer.h"
 #include "client/cluster.h"
+#include "client/flags/wrong_usage.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
@@ -82,7 +84,7 @@ absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& heade
 
 /// What this side measured.
 struct Sent {
-  int64_t frames = 0;
+  int64_t frames = 0;  // 0: the service had them all, of a job that was taken up again
   absl::Time begin, last_frame, result;
 };
 
@@ -93,7 +95,8 @@ absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>
   const int64_t first = stream.accepted().next_frame_index();
   std::vector<std::byte> pixels(source.frame_bytes());
   ProgressBar bar("frames", "frames", frames);
-  Sent sent{.begin = absl::Now()};
+  const absl::Time begin = absl::Now();
+  Sent sent{.begin = begin, .last_frame = begin};
   for (int64_t i = first; i < frames; ++i) {
     if (skipped.count(static_cast<uint32_t>(i)) != 0) continue;
     ISO_RETURN_IF_ERROR(source.Read(i, pixels));
@@ -116,6 +119,7 @@ struct Streamed {
   v1::JobResult result;
   std::string node;        // that made the volume
   std::string refined_by;  // the job that refines it; empty: none
+  v1::Job job;             // as the server keeps it; empty where it cannot be asked any more
   Sent sent;
   int64_t reconnects = 0;
 };
@@ -128,9 +132,16 @@ std::string Summary(const Streamed& streamed) {
   std::vector<TableRow> rows = {
       {"job", result.job_id()},
       {"node", streamed.node},
-      {"frames", absl::StrFormat("%d in %.2f s (%.1f per second)", sent.frames, sending,
-                                 sending > 0 ? (sent.frames - 1) / sending : 0.0)},
+      {"frames", sent.frames == 0
+                     ? "none sent: the service had all of them"
+                     : absl::StrFormat("%d in %.2f s (%.1f per second)", sent.frames, sending,
+                                       sending > 0 ? (sent.frames - 1) / sending : 0.0)},
       {"volume", GridText(result.grid())},
+  };
+  const v1::Job& job = streamed.job;
+  if (job.has_calibration()) rows.push_back({"calibration", SetText(job.calibration())});
+  if (job.has_geometry()) rows.push_back({"geometry", SetText(job.geometry())});
+  const std::vector<TableRow> figures = {
       {"after last frame",
        absl::StrFormat("%.3f s to the volume, %.3f s to the archive",
                        result.seconds_after_last_frame(), result.seconds_to_stored())},
@@ -147,6 +158,7 @@ std::string Summary(const Streamed& streamed) {
       {"series",
        absl::StrFormat("%s (%d instances)", result.series_instance_uid(), result.instance_count())},
   };
+  rows.insert(rows.end(), figures.begin(), figures.end());
   if (streamed.reconnects > 0) {
     rows.push_back({"reconnects", absl::StrCat(streamed.reconnects)});
   }
@@ -166,6 +178,8 @@ nlohmann::ordered_json ToJson(const Streamed& streamed) {
   json["client_seconds_after_last_frame"] =
       absl::ToDoubleSeconds(streamed.sent.result - streamed.sent.last_frame);
   if (!streamed.refined_by.empty()) json["refined_by_job_id"] = streamed.refined_by;
+  if (streamed.job.has_calibration()) json["calibration"] = cli::ToJson(streamed.job.calibration());
+  if (streamed.job.has_geometry()) json["geometry"] = cli::ToJson(streamed.job.geometry());
   return json;
 }
 
@@ -183,12 +197,20 @@ std::string RefinementOf(const absl::StatusOr<client::ServiceChannel>& channel,
   return "";
 }
 
+/// What the server keeps of the job; empty where it cannot be asked any more, which spoils nothing.
+v1::Job JobOf(const absl::StatusOr<client::ServiceChannel>& channel, const std::string& job_id) {
+  if (!channel.ok()) return {};
+  return client::JobClient(*channel).Get(job_id).value_or(v1::Job());
+}
+
 absl::Status CheckTogether(const Options& options) {
   if (options.pair.empty() != options.role.empty()) {
-    return absl::InvalidArgumentError("--pair and --role must be given together");
+    return flags::WrongUsage("--pair and --role must be given together");
   }
-  if (!options.trace_parent.empty()) return client::CheckTraceParent(options.trace_parent);
-  return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(ChosenGrid(options.acquisition).status());
+  if (options.trace_parent.empty()) return absl::OkStatus();
+  const absl::Status legal = client::CheckTraceParent(options.trace_parent);
+  return legal.ok() ? legal : flags::WrongUsage(legal.message());
 }
 
 /// A result that cannot be written would be known after the exposure.
@@ -231,7 +253,7 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   stream.on_preview = [&told](const v1::Preview& p) { told.preview.Show(p); };
   stream.on_interrupted = [&told, &interrupt](const absl::Status& why) {
     if (interrupt.happened()) return;  // who cancels the job knows why its stream ends
-    told.warnings.Print(absl::StrCat("the connection broke and is tried again: ", why.message()));
+    told.warnings.Print(absl::StrCat("the stream was ended and is tried again: ", why.message()));
   };
   stream.on_moved = [&told](const std::string& node) {
     told.warnings.Print(absl::StrCat("the scan goes on at node ", node, ", which gets all frames"));
@@ -279,6 +301,7 @@ absl::Status Stream(const Options& options) {
   Interrupt interrupt;
   ISO_RETURN_IF_ERROR(CheckTogether(options));
   ISO_RETURN_IF_ERROR(CheckOutputs(options));
+  ISO_RETURN_IF_ERROR(CheckServer(options.server));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSource> source,
                        OpenAcquisition(options.acquisition));
   ISO_ASSIGN_OR_RETURN(const std::set<uint32_t> skipped,
@@ -326,14 +349,15 @@ absl::Status Stream(const Options& options) {
   sent->result = absl::Now();
   told.states.Clear();
   if (!result.ok()) return explained(result.status());
-  return Report(
-      options,
-      {.result = *result,
-       .node = NodeOf(*stream),
-       .refined_by = RefinementOf(OpenBeside(server, *stream), header.protocol(), result->job_id()),
-       .sent = *sent,
-       .reconnects = stream->reconnects()},
-      told);
+  const absl::StatusOr<client::ServiceChannel> beside = OpenBeside(server, *stream);
+  return Report(options,
+                {.result = *result,
+                 .node = NodeOf(*stream),
+                 .refined_by = RefinementOf(beside, header.protocol(), result->job_id()),
+                 .job = JobOf(beside, result->job_id()),
+                 .sent = *sent,
+                 .reconnects = stream->reconnects()},
+                told);
 }
 
 }  // namespace

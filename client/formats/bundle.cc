@@ -4,11 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/formats/file.h"
+#include "client/formats/json_file.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/phases/phase_window.h"
 #include "kernels/ops/corrections.h"
@@ -81,6 +83,14 @@ absl::StatusOr<std::vector<float>> ReadNumbers(const std::filesystem::path& dire
   return numbers;
 }
 
+/// As an error shows it. Printing what is nested deeply would take as deep a stack.
+std::string Shown(const nlohmann::json& value) {
+  constexpr size_t kMostShown = 60;
+  if (value.is_number()) return value.dump();
+  if (!value.is_string()) return absl::StrCat("no number or text, but ", value.type_name());
+  return absl::StrCat("\"", absl::CHexEscape(value.get<std::string>().substr(0, kMostShown)), "\"");
+}
+
 class BundleSource : public FrameSource {
  public:
   BundleSource(v1::AcquisitionHeader header, InputFile frames, int64_t frame_bytes,
@@ -108,12 +118,28 @@ class BundleSource : public FrameSource {
   std::vector<float> doses_, phases_;  // of the frames; or none
 };
 
+/// A directory that was made for files; goes with the last of them, or if none came.
+class MadeDirectory {
+ public:
+  explicit MadeDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+  MadeDirectory(MadeDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  MadeDirectory& operator=(MadeDirectory&&) = delete;
+  ~MadeDirectory() {
+    std::error_code not_empty;
+    if (!path_.empty()) std::filesystem::remove(path_, not_empty);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
 class BundleSink : public FrameSink {
  public:
-  BundleSink(std::filesystem::path directory, v1::AcquisitionHeader header,
+  BundleSink(std::filesystem::path directory, MadeDirectory made, v1::AcquisitionHeader header,
              BundleDescription description, OutputFile frames, int64_t frame_bytes,
              std::vector<float> doses, std::vector<float> phases)
       : directory_(std::move(directory)),
+        made_(std::move(made)),
         header_(std::move(header)),
         description_(std::move(description)),
         frames_(std::move(frames)),
@@ -160,6 +186,7 @@ class BundleSink : public FrameSink {
 
  private:
   std::filesystem::path directory_;
+  MadeDirectory made_;  // before frames_, whose unfinished file goes first
   v1::AcquisitionHeader header_;
   BundleDescription description_;
   OutputFile frames_;
@@ -172,20 +199,18 @@ class BundleSink : public FrameSink {
 
 absl::StatusOr<BundleDescription> ReadBundleDescription(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / kDescriptionFile;
-  ISO_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kTextLimit));
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("format") || json["format"] != kFormatName) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path.string(), ": \"format\" is not \"", kFormatName, "\""));
+  ISO_ASSIGN_OR_RETURN(const nlohmann::json json, ReadJsonObject(path, kTextLimit));
+  const auto format = json.find("format");
+  if (format == json.end() || *format != kFormatName) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path.string(), ": \"format\" is ", format == json.end() ? "missing" : Shown(*format),
+        "; legal is \"", kFormatName, "\""));
   }
   const auto version = json.find("version");
   if (version == json.end() || *version != kBundleVersion) {
-    // Printing what is nested deeply would take as deep a stack.
-    return absl::InvalidArgumentError(absl::StrCat(path.string(), ": \"version\" is ",
-                                                   version == json.end()  ? "missing"
-                                                   : version->is_number() ? version->dump()
-                                                                          : "no number",
-                                                   "; legal is ", kBundleVersion));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path.string(), ": \"version\" is ", version == json.end() ? "missing" : Shown(*version),
+        "; legal is ", kBundleVersion));
   }
   BundleDescription description;
   if (json.contains("description") && json["description"].is_object()) {
@@ -230,14 +255,16 @@ absl::StatusOr<std::unique_ptr<FrameSink>> CreateBundle(const std::filesystem::p
     ISO_RETURN_IF_ERROR(CheckNumbers("the bundle", *told, *numbers, header.frame_count()));
   }
   std::error_code error;
+  MadeDirectory made(std::filesystem::exists(directory, error) ? "" : directory);
   std::filesystem::create_directories(directory, error);
   if (error) {
     return absl::PermissionDeniedError(
         absl::StrCat("cannot make the directory ", directory.string(), ": ", error.message()));
   }
   ISO_ASSIGN_OR_RETURN(OutputFile frames, OutputFile::Create(directory / kFramesFile));
-  return std::make_unique<BundleSink>(directory, header, description, std::move(frames),
-                                      frame_bytes, std::move(doses), std::move(phases));
+  return std::make_unique<BundleSink>(directory, std::move(made), header, description,
+                                      std::move(frames), frame_bytes, std::move(doses),
+                                      std::move(phases));
 }
 
 }  // namespace isocenter::formats

@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/flags/wrong_usage.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
@@ -28,7 +31,7 @@ absl::Status CheckEnding(const Destination& to) {
       std::ranges::find(endings, to.path.extension().string()) != endings.end()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
+  return flags::WrongUsage(
       absl::StrCat(Named(to), "; legal is a file that ends in ", absl::StrJoin(endings, " or ")));
 }
 
@@ -99,6 +102,17 @@ absl::Status CheckFileDestination(const Destination& destination) {
   Destination data = destination;
   data.path.replace_extension(".raw");
   return CheckFile(data);
+}
+
+bool LooksLikeAFile(const fs::path& path) {
+  static constexpr std::array kEndings = {
+      ".mha", ".mhd", ".nii",  ".nrrd", ".nhdr", ".raw",  ".dcm", ".hdr",  ".img", ".mnc",
+      ".vti", ".mat", ".npy",  ".npz",  ".h5",   ".hdf5", ".rct", ".rctd", ".bin", ".dat",
+      ".png", ".jpg", ".jpeg", ".tif",  ".tiff", ".bmp",  ".gif", ".webp", ".svg", ".jp2",
+      ".zip", ".tar", ".gz",   ".tgz",  ".bz2",  ".xz",   ".zst", ".7z",   ".rar", ".iso",
+      ".txt", ".csv", ".json", ".xml",  ".html", ".htm",  ".pdf", ".md",   ".log", ".textproto"};
+  const std::string ending = absl::AsciiStrToLower(path.extension().string());
+  return std::ranges::find(kEndings, ending) != kEndings.end();
 }
 
 absl::Status CheckDirectoryDestination(const Destination& destination) {

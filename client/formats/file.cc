@@ -2,16 +2,36 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
 namespace {
+
+// Names of files that are being written. A handler of signals may read them at any moment, and
+// takes no lock: who takes a name out of its slot owns it.
+std::array<std::atomic<char*>, 32> partial_names;
+
+/// Null where there are as many already.
+char* Announce(const std::filesystem::path& path) {
+  char* const name = strdup(path.c_str());
+  for (std::atomic<char*>& slot : partial_names) {
+    char* none = nullptr;
+    if (slot.compare_exchange_strong(none, name)) return name;
+  }
+  std::free(name);
+  return nullptr;
+}
 
 absl::Status ErrnoStatus(int error, const std::string& what) {
   const std::string message = absl::StrCat(what, ": ", std::strerror(error));
@@ -84,10 +104,36 @@ absl::StatusOr<OutputFile> OutputFile::Create(const std::filesystem::path& path)
   OutputFile output;
   output.path_ = path;
   output.temporary_ = path;
-  output.temporary_ += absl::StrCat(".", getpid(), ".part");
+  output.temporary_ += PartialSuffix();
+  output.partial_.reset(Announce(output.temporary_));
   output.file_.reset(std::fopen(output.temporary_.c_str(), "wb"));
   if (!output.file_) return ErrnoStatus(errno, absl::StrCat("cannot write ", path.string()));
   return output;
+}
+
+void OutputFile::Forget::operator()(char* name) const {
+  for (std::atomic<char*>& slot : partial_names) {
+    char* mine = name;
+    if (slot.compare_exchange_strong(mine, nullptr)) return std::free(name);
+  }
+}
+
+std::string PartialSuffix() { return absl::StrCat(".", getpid(), ".part"); }
+
+bool IsPartial(const std::filesystem::path& path) {
+  const std::vector<std::string> parts = absl::StrSplit(path.filename().string(), '.');
+  int process = 0;
+  return parts.size() >= 3 && parts.back() == "part" &&
+         absl::SimpleAtoi(parts[parts.size() - 2], &process);
+}
+
+bool RemovePartialFiles() {
+  bool removed = false;
+  for (std::atomic<char*>& slot : partial_names) {
+    const char* const name = slot.exchange(nullptr);
+    if (name != nullptr && unlink(name) == 0) removed = true;
+  }
+  return removed;
 }
 
 OutputFile::~OutputFile() {

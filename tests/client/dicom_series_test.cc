@@ -13,13 +13,16 @@ namespace isocenter::formats {
 namespace {
 
 using client_test::TemporaryDirectory;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 struct SliceFile {
   double z = 0;
   std::string series = "1.2.3";
   std::string orientation = "1\\0\\0\\0\\1\\0";
   std::string modality = "CT";
+  std::string station, kvp;
   std::vector<Uint16> pixels{0, 1, 2, 0xFFFF, 4, 5};  // 2 rows x 3 columns; signed: -1
 };
 
@@ -31,6 +34,8 @@ void Write(const std::filesystem::path& path, const SliceFile& slice) {
                           absl::StrCat("1.2.3.", int(slice.z * 10 + 500)).c_str());
   data.putAndInsertString(DCM_Modality, slice.modality.c_str());
   data.putAndInsertString(DCM_SeriesInstanceUID, slice.series.c_str());
+  if (!slice.station.empty()) data.putAndInsertString(DCM_StationName, slice.station.c_str());
+  if (!slice.kvp.empty()) data.putAndInsertString(DCM_KVP, slice.kvp.c_str());
   data.putAndInsertString(DCM_ImagePositionPatient, absl::StrCat("-5\\7\\", slice.z).c_str());
   data.putAndInsertString(DCM_ImageOrientationPatient, slice.orientation.c_str());
   data.putAndInsertString(DCM_PixelSpacing, "0.5\\0.25");
@@ -46,6 +51,23 @@ void Write(const std::filesystem::path& path, const SliceFile& slice) {
   data.putAndInsertString(DCM_RescaleIntercept, "-1000");
   data.putAndInsertUint16Array(DCM_PixelData, slice.pixels.data(), slice.pixels.size());
   ASSERT_TRUE(file.saveFile(path.c_str(), EXS_LittleEndianExplicit).good());
+}
+
+TEST(DicomSeries, TellsItsBeam) {
+  TemporaryDirectory directory;
+  EXPECT_THAT(std::string(ReadSeriesBeam(directory.path()).status().message()),
+              HasSubstr("holds no DICOM CT slice"));
+  Write(directory / "a.dcm", {.modality = "MR", .station = "magnet"});
+  Write(directory / "b.dcm", {.z = 10, .station = "room3", .kvp = "90.5"});
+  absl::StatusOr<SeriesBeam> beam = ReadSeriesBeam(directory.path());
+  ASSERT_TRUE(beam.ok()) << beam.status();
+  EXPECT_EQ(beam->station_name, "room3");
+  EXPECT_EQ(beam->tube_voltage_kv, 90.5);
+  Write(directory / "b.dcm", {.z = 10});
+  beam = ReadSeriesBeam(directory.path());
+  ASSERT_TRUE(beam.ok()) << beam.status();
+  EXPECT_EQ(beam->station_name, "");
+  EXPECT_EQ(beam->tube_voltage_kv, 0);
 }
 
 TEST(DicomSeries, SortsByPositionAndRescales) {
@@ -90,6 +112,41 @@ TEST(DicomSeries, UnusableDirectoriesAreRefused) {
               HasSubstr("Image Orientation (Patient) has the value 1e+200; legal is -1e+06 to"));
   EXPECT_THAT(read({{.z = 0}, {.z = 1, .pixels = {1, 2}}}), HasSubstr("truncated"));
   EXPECT_EQ(ReadDicomSeries("/nonexistent").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(DicomSeries, NeighboursOfAGapAreNamedAndNoInnocentFile) {
+  const auto read = [](const std::vector<double>& places) {
+    TemporaryDirectory directory;
+    for (size_t i = 0; i < places.size(); ++i) {
+      Write(directory / absl::StrCat(i, ".dcm"), {.z = places[i]});
+    }
+    return std::string(ReadDicomSeries(directory.path()).status().message());
+  };
+  const std::string gap = read({0, 1.5, 3, 4.5, 12, 13.5, 15});
+  EXPECT_THAT(gap, HasSubstr("3.dcm (at 4.5 mm) and "));
+  EXPECT_THAT(gap, HasSubstr("4.dcm (at 12 mm) are 7.5 mm, between most others 1.5 mm: about 4 "));
+  EXPECT_THAT(gap, Not(HasSubstr("1.dcm")));
+  EXPECT_THAT(read({0, 1.5, 3, 3, 4.5}),
+              AllOf(HasSubstr("2.dcm"), HasSubstr("3.dcm (at 3 mm) are at the same place")));
+  EXPECT_THAT(read({0, 1.5, 3, 3.7, 5.2, 6.7}),
+              HasSubstr("3.dcm (at 3.7 mm) are 0.7 mm, between most others 1.5 mm"));
+}
+
+TEST(DicomSeries, FilesThatAreCutAreNamed) {
+  TemporaryDirectory directory;
+  for (int k = 0; k < 4; ++k) Write(directory / absl::StrCat(k, ".dcm"), {.z = double(k)});
+  const std::string whole = client_test::ReadBytes(directory / "1.dcm");
+  const auto read = [&](const std::string& bytes) {
+    client_test::WriteBytes(directory / "1.dcm", bytes);
+    return std::string(ReadDicomSeries(directory.path()).status().message());
+  };
+  EXPECT_EQ(read(whole), "");
+  const auto says = [](const char* what) { return AllOf(HasSubstr("1.dcm: "), HasSubstr(what)); };
+  EXPECT_THAT(read(""), says("truncated: it is empty, 0 bytes"));
+  EXPECT_THAT(read(whole.substr(0, 60)), says("it has 60 bytes; legal is 144 and more"));
+  EXPECT_THAT(read(whole.substr(0, 200)), says("truncated: group 0002 has"));
+  EXPECT_THAT(read(whole.substr(0, whole.size() - 5)),
+              says("truncated: it ends inside of an element"));
 }
 
 }  // namespace
