@@ -46,7 +46,6 @@ absl::StatusOr<LocalFrames> LocalFrames::Read(formats::FrameSource& source) {
     ISO_RETURN_IF_ERROR(
         source.Read(i, std::span(frames.pixels_).subspan(i * frame_bytes, frame_bytes)));
     frames.doses_.push_back(source.dose(i));
-    if (const std::optional<float> phase = source.phase(i)) frames.phases_.push_back(*phase);
     if (IsConstant(frames.frame(static_cast<int>(i)), pixel_bytes) && constant++ == 0) {
       first_constant = i;
     }

@@ -24,8 +24,6 @@ class LocalFrames {
   ops::RawFrames view() const;
   /// What each tells of its dose; 0: nothing.
   std::span<const float> doses() const { return doses_; }
-  /// Each one's phase; none where they do not tell it.
-  std::span<const float> phases() const { return phases_; }
   /// [v][u] of a view.
   std::span<const std::byte> frame(int view) const {
     const size_t bytes = pixels_.size() / shape_.slow;
@@ -36,7 +34,7 @@ class LocalFrames {
   recon::PixelType pixel_type_ = recon::PixelType::kUint16Counts;
   Shape3 shape_;
   std::vector<std::byte> pixels_;
-  std::vector<float> doses_, phases_;
+  std::vector<float> doses_;
 };
 
 /// Why the object is wider than the detector; nothing where it is not (recon::CutRows).

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,8 +15,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/fan_beam.h"
-#include "client/cli/gated/gated_frames.h"
-#include "client/cli/gated/gating_flags.h"
+#include "client/cli/gated/reconstruct_gates.h"
 #include "client/cli/local_acquisition.h"
 #include "client/cli/new_defects.h"
 #include "client/cli/options/acquisition_flags.h"
@@ -35,11 +35,9 @@
 #include "kernels/backends.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/base/units.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/geometry/limited_arc.h"
 #include "kernels/geometry/patient_position.h"
-#include "kernels/recon/gating/line_integrals.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
@@ -81,13 +79,6 @@ struct Options {
   bool scatter = false;
   bool cone_beam = false;
   JsonOutput json;
-};
-
-/// What a plan is executed with.
-struct Input {
-  ops::RawFrames frames;
-  std::span<const float> doses;
-  HostView3<const float> start;  // of iterations that do not begin as their plan says
 };
 
 /// What came of it beside the volume.
@@ -188,20 +179,20 @@ absl::Status SmallerSizeHelps(const absl::Status& status) {
 }
 
 absl::StatusOr<Outcome> Run(const recon::ReconstructionPlan& plan, const Options&,
-                            const std::vector<ops::Device*>& devices, const Input& input,
+                            const std::vector<ops::Device*>& devices, const LocalFrames& frames,
                             HostView3<float> volume) {
   ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                        recon::Reconstructor::Create(plan, Backends(), devices));
-  ISO_RETURN_IF_ERROR(reconstructor->Run(input.frames, volume, input.doses));
+  ISO_RETURN_IF_ERROR(reconstructor->Run(frames.view(), volume, frames.doses()));
   return Outcome();
 }
 
 absl::StatusOr<Outcome> Run(const recon::SecondPassPlan& plan, const Options&,
-                            const std::vector<ops::Device*>& devices, const Input& input,
+                            const std::vector<ops::Device*>& devices, const LocalFrames& frames,
                             HostView3<float> volume) {
   Outcome outcome;
-  ISO_RETURN_IF_ERROR(recon::ReconstructTwice(plan, Backends(), devices, input.frames, volume,
-                                              input.doses, &outcome.findings));
+  ISO_RETURN_IF_ERROR(recon::ReconstructTwice(plan, Backends(), devices, frames.view(), volume,
+                                              frames.doses(), &outcome.findings));
   for (const std::string& finding : outcome.findings) {
     std::fprintf(stderr, "isocenter: %s\n", finding.c_str());
   }
@@ -209,7 +200,7 @@ absl::StatusOr<Outcome> Run(const recon::SecondPassPlan& plan, const Options&,
 }
 
 absl::StatusOr<Outcome> Run(const recon::RefinementPlan& plan, const Options& options,
-                            const std::vector<ops::Device*>& devices, const Input& input,
+                            const std::vector<ops::Device*>& devices, const LocalFrames& frames,
                             HostView3<float> volume) {
   std::FILE* const file = options.json.progress();
   std::fprintf(file, "%s, projector %s, %d iterations with %d subsets of the views\n%s",
@@ -224,13 +215,8 @@ absl::StatusOr<Outcome> Run(const recon::RefinementPlan& plan, const Options& op
   };
   Outcome outcome;
   std::vector<recon::IterationReport>& reports = outcome.iterations;
-  if (input.start.data() != nullptr) {
-    ISO_ASSIGN_OR_RETURN(reports, recon::RefineFrom(input.start, plan, Backends(), devices,
-                                                    input.frames, volume, report, input.doses));
-  } else {
-    ISO_ASSIGN_OR_RETURN(reports, recon::RefineAll(plan, Backends(), devices, input.frames, volume,
-                                                   report, input.doses));
-  }
+  ISO_ASSIGN_OR_RETURN(reports, recon::RefineAll(plan, Backends(), devices, frames.view(), volume,
+                                                 report, frames.doses()));
   if (static_cast<int>(reports.size()) < plan.settings.iterations) {
     std::fprintf(file, "ended after %d of %d iterations\n", static_cast<int>(reports.size()),
                  plan.settings.iterations);
@@ -244,20 +230,8 @@ absl::StatusOr<Outcome> Run(const recon::RefinementPlan& plan, const Options& op
   return outcome;
 }
 
-/// Runs of frames that lie further apart make streaks that are seen.
-constexpr double kLargeGapDeg = 5;
-
 /// What the plan knows already of the result.
 std::vector<std::string> WarningsOf(const Plan& plan) {
-  if (const auto* fdk = std::get_if<recon::ReconstructionPlan>(&plan)) {
-    const double gap_deg = RadiansToDegrees(fdk->largest_gap);
-    if (gap_deg <= kLargeGapDeg) return {};
-    return {absl::StrFormat(
-        "%d frames are in the phase's window, and no other was taken within %.1f degrees beside "
-        "one: filtered back-projection leaves streaks; --algorithm asd_pocs with --prior and "
-        "--prior-image leaves fewer",
-        fdk->views(), gap_deg)};
-  }
   const auto* refinement = std::get_if<recon::RefinementPlan>(&plan);
   if (refinement == nullptr || !refinement->limited_arc) return {};
   return {LimitedArcText(*refinement->limited_arc)};
@@ -303,6 +277,25 @@ formats::Destination VolumeDestination(const Options& options) {
           .inputs = {options.acquisition.input, options.acquisition.projections}};
 }
 
+/// What gating does not go with. Errors: wrong usage.
+absl::Status CheckGatingFlags(const Options& options) {
+  if (!options.gating.given()) return absl::OkStatus();
+  const bool iterative = options.algorithm != "fdk";
+  for (const auto& [flag, given, why] :
+       {std::tuple("--metal", options.metal, "second passes are of all frames"),
+        {"--bone", options.bone, "second passes are of all frames"},
+        {"--scatter", options.scatter, "second passes are of all frames"},
+        {"--cone-beam", options.cone_beam, "second passes are of all frames"},
+        {"--stripes", options.stripes, "second passes are of all frames"},
+        {"--curve", !options.curve.empty(), "there is a curve of one volume only"},
+        {"--deadline", options.deadline_seconds > 0, "all gates have the same passes"},
+        {"--cycle-smoothing with fdk", options.gating.smoothing_hu && !iterative,
+         "phases learn of each other between iterations"}}) {
+    if (given) return flags::WrongUsage(absl::StrCat(flag, " with --phase or --gates: ", why));
+  }
+  return absl::OkStatus();
+}
+
 /// Settings of the algorithm; none for fdk. Checks all flags that need no acquisition.
 absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options& options) {
   ISO_RETURN_IF_ERROR(ChosenGrid(options.acquisition).status());
@@ -320,21 +313,17 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
                      absl::StrJoin(all.begin() + 1, all.end(), ", ")));
   }
   if (!options.curve.empty()) ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
+  ISO_RETURN_IF_ERROR(CheckGatingFlags(options));
+  if (!iterative) return std::nullopt;
   for (const auto& [flag, given] : {std::pair("--metal", options.metal),
                                     {"--bone", options.bone},
                                     {"--scatter", options.scatter},
                                     {"--cone-beam", options.cone_beam},
                                     {"--stripes", options.stripes}}) {
     if (!given) continue;
-    if (options.gating.given()) {
-      return flags::WrongUsage(absl::StrCat(
-          flag, " with --phase or --gates; second passes are legal of all frames only"));
-    }
-    if (!iterative) continue;
     return flags::WrongUsage(absl::StrCat(flag, " with --algorithm ", options.algorithm,
                                           "; legal is fdk, of which it is a second pass"));
   }
-  if (!iterative) return std::nullopt;
   ISO_ASSIGN_OR_RETURN(const recon::IterativeSettings settings,
                        ToSettings(options.iterative, options.algorithm, options.fdk.precision));
   return settings;
@@ -367,7 +356,8 @@ absl::Status ReconstructSlices(const Options& o) {
       {"--projections", !o.acquisition.projections.empty()},
       {"--i0", o.acquisition.i0.has_value()},
       {"--rings", o.rings},
-      {"--phase", o.gating.given()},
+      {"--phase", o.gating.phase.has_value()},
+      {"--gates", o.gating.gates > 0},
       {"--find-defects", o.find_defects},
       {"--print-plan", o.print_plan}};
   for (const auto& [flag, given] : refused) {
@@ -392,77 +382,6 @@ absl::Status ReconstructSlices(const Options& o) {
       *chosen.devices.front());
 }
 
-/// A scan whose frames have been read.
-struct OpenedScan {
-  recon::Acquisition acquisition;
-  VolumeGrid grid;
-  PatientPosition position;
-  const LocalFrames& frames;
-  const std::vector<ops::Device*>& devices;
-};
-
-/// Volumes of some phases, each into its file; iterations begin with that of all frames.
-absl::Status ReconstructPhases(const Options& options, const std::vector<PhaseWindow>& windows,
-                               std::optional<recon::IterativeSettings> iterative,
-                               const OpenedScan& scan) {
-  const absl::Time begin = absl::Now();
-  const LocalFrames& frames = scan.frames;
-  ISO_ASSIGN_OR_RETURN(const std::vector<float> lines,
-                       recon::LineIntegralsOf(scan.acquisition, Backends(), *scan.devices[0],
-                                              frames.view(), frames.doses()));
-  std::vector<float> all;  // the volume of all frames
-  if (iterative && iterative->warm_start) {
-    ISO_ASSIGN_OR_RETURN(const Plan plan,
-                         MakePlan(options, scan.acquisition, scan.grid, {}, scan.devices));
-    all.resize(scan.grid.voxels());
-    ISO_RETURN_IF_ERROR(Run(std::get<recon::ReconstructionPlan>(plan), options, scan.devices,
-                            {.frames = frames.view(), .doses = frames.doses()},
-                            {all.data(), scan.grid.shape()})
-                            .status());
-    iterative->warm_start = false;
-  }
-  nlohmann::ordered_json json{{"input", options.acquisition.input},
-                              {"frames", frames.phases().size()},
-                              {"grid", ToJson(wire::ToProto(scan.grid))},
-                              {"algorithm", options.algorithm},
-                              {"volumes", nlohmann::ordered_json::array()}};
-  std::string text;
-  for (size_t i = 0; i < windows.size(); ++i) {
-    ISO_ASSIGN_OR_RETURN(const GatedFrames gated,
-                         ChooseFrames(scan.acquisition, lines, frames.phases(), windows[i]));
-    ISO_ASSIGN_OR_RETURN(const Plan plan,
-                         MakePlan(options, gated.acquisition, scan.grid, iterative, scan.devices));
-    for (const std::string& warning : WarningsOf(plan)) {
-      std::fprintf(stderr, "warning: phase %g: %s\n", windows[i].centre, warning.c_str());
-    }
-    formats::Volume volume{.grid = scan.grid};
-    volume.voxels.resize(volume.grid.voxels());
-    const HostView3<float> voxels(volume.voxels.data(), volume.grid.shape());
-    Input input{.frames = gated.view()};
-    if (!all.empty()) input.start = {all.data(), scan.grid.shape()};
-    ISO_RETURN_IF_ERROR(std::visit(
-        [&](const auto& made) { return Run(made, options, scan.devices, input, voxels).status(); },
-        plan));
-    if (options.rings) {
-      ISO_RETURN_IF_ERROR(recon::RemoveRings(scan.acquisition.trajectory, scan.grid, Backends(),
-                                             *scan.devices[0], voxels));
-    }
-    volume.grid = PatientGrid(volume.grid, scan.position);
-    const std::filesystem::path file = PhaseFile(options.out, options.gating, i);
-    ISO_RETURN_IF_ERROR(formats::WriteVolume(file, volume));
-    absl::StrAppendFormat(&text, "phase %g, width %g: %d of %d frames, %s\n", windows[i].centre,
-                          windows[i].width, gated.acquisition.trajectory.size(),
-                          frames.phases().size(), file.string());
-    json["volumes"].push_back({{"out", file.string()},
-                               {"phase", windows[i].centre},
-                               {"phase_width", windows[i].width},
-                               {"frames", gated.acquisition.trajectory.size()},
-                               {"warnings", WarningsOf(plan)}});
-  }
-  json["seconds"] = absl::ToDoubleSeconds(absl::Now() - begin);
-  return options.json.Report(text, json);
-}
-
 absl::Status Reconstruct(Options options) {
   if (formats::IsFanBeamScan(options.acquisition.input)) return ReconstructSlices(options);
   options.fdk.window = WindowNamed(options.window);
@@ -473,6 +392,10 @@ absl::Status Reconstruct(Options options) {
                        CheckFlags(options));
   ISO_ASSIGN_OR_RETURN(const std::vector<PhaseWindow> windows, WindowsOf(options.gating));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
+  std::vector<float> phases;
+  if (!windows.empty()) {
+    ISO_ASSIGN_OR_RETURN(phases, PhasesOf(*source));
+  }
   std::vector<std::string> warnings;
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition,
                        CalibratedAcquisition(source->header(), options.calibration, warnings));
@@ -487,22 +410,35 @@ absl::Status Reconstruct(Options options) {
   if (!plan.ok()) return OthersHelp(SmallerSizeHelps(plan.status()), acquisition);
   for (std::string& warning : WarningsOf(*plan)) warnings.push_back(std::move(warning));
   PrintWarnings(warnings);
+  const GatedRequest gated{.flags = options.gating,
+                           .windows = windows,
+                           .phases = phases,
+                           .scan = acquisition,
+                           .grid = volume.grid,
+                           .position = patient_position,
+                           .fdk = options.fdk,
+                           .iterative = iterative,
+                           .rings = options.rings,
+                           .input = options.acquisition.input,
+                           .out = options.out,
+                           .algorithm = options.algorithm,
+                           .warnings = warnings};
+  if (!windows.empty()) ISO_RETURN_IF_ERROR(CheckGates(gated));
   if (options.print_plan) {
     std::fputs(std::visit([](const auto& made) { return recon::PlanText(made); }, *plan).c_str(),
                options.json.progress());
     std::fflush(options.json.progress());
   }
   int64_t frames_bytes = source->frame_bytes() * source->header().frame_count();
-  if (!windows.empty()) {  // all line integrals, and those of a phase; the volume of all frames
-    const Detector& d = acquisition.detector;
-    frames_bytes += 2 * int64_t{source->header().frame_count()} * d.rows * d.columns *
-                        static_cast<int64_t>(sizeof(float)) +
-                    recon::VolumeBytes(volume.grid);
-  }
+  if (!windows.empty()) frames_bytes += GatedBytes(gated);
   ISO_RETURN_IF_ERROR(SmallerSizeHelps(CheckMemory(*plan, frames_bytes, devices)));
   formats::Destination destination = VolumeDestination(options);
-  destination.bytes = static_cast<uint64_t>(recon::VolumeBytes(volume.grid));
-  ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
+  destination.bytes =
+      std::max<size_t>(1, windows.size()) * static_cast<uint64_t>(recon::VolumeBytes(volume.grid));
+  for (size_t i = 0; i < std::max<size_t>(1, windows.size()); ++i) {
+    destination.path = GateFile(options.out, options.gating, i);
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
+  }
 
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
   if (options.fdk.truncation == ops::Truncation::kNone) {
@@ -519,20 +455,14 @@ absl::Status Reconstruct(Options options) {
     plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
     if (!plan.ok()) return plan.status();
   }
-  if (!windows.empty()) {
-    return ReconstructPhases(options, windows, iterative,
-                             {acquisition, volume.grid, patient_position, frames, devices});
-  }
+  if (!windows.empty()) return ReconstructGates(gated, frames, devices, options.json);
   volume.voxels.resize(volume.grid.voxels());
   const HostView3<float> voxels(volume.voxels.data(), volume.grid.shape());
   const absl::Time begin = absl::Now();
-  ISO_ASSIGN_OR_RETURN(const Outcome outcome,
-                       std::visit(
-                           [&](const auto& made) {
-                             return Run(made, options, devices,
-                                        {.frames = frames.view(), .doses = frames.doses()}, voxels);
-                           },
-                           *plan));
+  ISO_ASSIGN_OR_RETURN(
+      const Outcome outcome,
+      std::visit([&](const auto& made) { return Run(made, options, devices, frames, voxels); },
+                 *plan));
   if (options.rings) {
     ISO_RETURN_IF_ERROR(
         recon::RemoveRings(acquisition.trajectory, volume.grid, Backends(), *devices[0], voxels));
@@ -635,8 +565,7 @@ void AddReconstructCommand(flags::Command program) {
       "  isocenter reconstruct head --out sart.mha --algorithm os_sart --iterations 10 --curve "
       "curve.png\n"
       "  isocenter reconstruct heart --out rest.mha --phase 0.8 --phase-width 0.2\n"
-      "  isocenter reconstruct heart --out beat.mha --phases 8 --algorithm asd_pocs --prior 3 "
-      "--prior-image 0.5\n"
+      "  isocenter reconstruct heart --out beat.mha --gates 8 --algorithm asd_pocs --prior 3\n"
       "INPUT may be a fan-beam scan, too: a directory with fan_beam.json.\n"
       "On an arc that is too short for fdk (limited angle) iterative algorithms begin with "
       "nothing, and say so.");

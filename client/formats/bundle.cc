@@ -7,11 +7,13 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/formats/file.h"
 #include "client/formats/json_file.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/geometry/phases/phase_signal.h"
 #include "kernels/geometry/phases/phase_window.h"
 #include "kernels/ops/corrections.h"
 #include "proto/text/message_text.h"
@@ -25,6 +27,7 @@ constexpr char kFramesFile[] = "frames.raw";
 constexpr char kDescriptionFile[] = "bundle.json";
 constexpr char kDosesFile[] = "doses.txt";
 constexpr char kPhasesFile[] = "phases.txt";
+constexpr char kSignalFile[] = "signal.txt";
 constexpr char kFormatName[] = "isocenter-bundle";
 constexpr uint64_t kNumbersLimit = 1 << 20;  // 10000 numbers
 constexpr uint64_t kTextLimit = 64 << 20;    // 10000 matrices in text are about 3 MB
@@ -46,6 +49,10 @@ constexpr Told kDoses{kDosesFile, "doses", ops::CheckGivenDose};
 constexpr Told kPhases{kPhasesFile, "phases", [](int64_t frame, double phase) {
                          return CheckPhase(absl::StrCat("the phase of frame ", frame), phase);
                        }};
+constexpr Told kSignal{kSignalFile, "numbers",  // PhasesOfSignal checks them
+                       [](int64_t, double) { return absl::OkStatus(); }};
+/// Cycles whose lengths differ by more are not one organ's, or a peak was not found.
+constexpr double kMostUneven = 1.8;
 
 absl::Status CheckNumbers(absl::string_view name, const Told& told, std::span<const float> numbers,
                           uint32_t frames) {
@@ -83,6 +90,38 @@ absl::StatusOr<std::vector<float>> ReadNumbers(const std::filesystem::path& dire
   return numbers;
 }
 
+struct ToldPhases {
+  std::vector<float> phases;  // one for each frame, or none
+  std::vector<std::string> notes;
+};
+
+/// As phases.txt says them, or as the peaks of signal.txt do.
+absl::StatusOr<ToldPhases> ReadPhases(const std::filesystem::path& directory, uint32_t frames) {
+  ToldPhases told;
+  ISO_ASSIGN_OR_RETURN(told.phases, ReadNumbers(directory, kPhases, frames));
+  ISO_ASSIGN_OR_RETURN(const std::vector<float> signal, ReadNumbers(directory, kSignal, frames));
+  if (signal.empty()) return told;
+  if (!told.phases.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(directory.string(), " has ", kPhasesFile,
+                                                   " and ", kSignalFile, "; legal is one of them"));
+  }
+  absl::StatusOr<SignalPhases> found = PhasesOfSignal(signal);
+  if (!found.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat((directory / kSignalFile).string(), ": ", found.status().message()));
+  }
+  told.phases = std::move(found->phases);
+  const std::string cycles =
+      absl::StrFormat("%s has %d peaks, %.1f to %.1f frames apart", kSignalFile,
+                      found->peaks.size(), found->shortest_cycle, found->longest_cycle);
+  told.notes.push_back(found->longest_cycle > kMostUneven * found->shortest_cycle
+                           ? absl::StrCat(cycles,
+                                          ": a peak may be missing, or be none, and phases ",
+                                          "beside it are then wrong")
+                           : absl::StrCat(cycles, ", and phases are counted from them"));
+  return told;
+}
+
 /// As an error shows it. Printing what is nested deeply would take as deep a stack.
 std::string Shown(const nlohmann::json& value) {
   constexpr size_t kMostShown = 60;
@@ -94,19 +133,20 @@ std::string Shown(const nlohmann::json& value) {
 class BundleSource : public FrameSource {
  public:
   BundleSource(v1::AcquisitionHeader header, InputFile frames, int64_t frame_bytes,
-               std::vector<float> doses, std::vector<float> phases)
+               std::vector<float> doses, ToldPhases phases)
       : header_(std::move(header)),
         frames_(std::move(frames)),
         frame_bytes_(frame_bytes),
         doses_(std::move(doses)),
-        phases_(std::move(phases)) {}
+        told_(std::move(phases)) {}
   const v1::AcquisitionHeader& header() const override { return header_; }
   int64_t frame_bytes() const override { return frame_bytes_; }
   float dose(int64_t index) const override { return doses_.empty() ? 0 : doses_[index]; }
   std::optional<float> phase(int64_t index) const override {
-    if (phases_.empty()) return std::nullopt;
-    return phases_[index];
+    if (told_.phases.empty()) return std::nullopt;
+    return told_.phases[index];
   }
+  std::vector<std::string> notes() const override { return told_.notes; }
   absl::Status Read(int64_t index, std::span<std::byte> pixels) override {
     return frames_.ReadAt(index * frame_bytes_, pixels);
   }
@@ -115,7 +155,8 @@ class BundleSource : public FrameSource {
   v1::AcquisitionHeader header_;
   InputFile frames_;
   int64_t frame_bytes_;
-  std::vector<float> doses_, phases_;  // of the frames; or none
+  std::vector<float> doses_;  // of the frames; or none
+  ToldPhases told_;
 };
 
 /// A directory that was made for files; goes with the last of them, or if none came.
@@ -165,6 +206,7 @@ class BundleSink : public FrameSink {
     // Until here a bundle that was there before is whole; from here on there is none.
     std::error_code none;
     std::filesystem::remove(directory_ / kDescriptionFile, none);
+    std::filesystem::remove(directory_ / kSignalFile, none);
     for (const auto& [file, numbers] : {std::pair(kDosesFile, &doses_), {kPhasesFile, &phases_}}) {
       std::filesystem::remove(directory_ / file, none);
       if (numbers->empty()) continue;
@@ -238,8 +280,7 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenBundle(const std::filesystem::p
   }
   ISO_ASSIGN_OR_RETURN(std::vector<float> doses,
                        ReadNumbers(directory, kDoses, header.frame_count()));
-  ISO_ASSIGN_OR_RETURN(std::vector<float> phases,
-                       ReadNumbers(directory, kPhases, header.frame_count()));
+  ISO_ASSIGN_OR_RETURN(ToldPhases phases, ReadPhases(directory, header.frame_count()));
   return std::make_unique<BundleSource>(std::move(header), std::move(frames), *frame_bytes,
                                         std::move(doses), std::move(phases));
 }

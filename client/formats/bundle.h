@@ -21,8 +21,8 @@ using BundleDescription = std::map<std::string, std::string>;
 
 /// Errors: NOT_FOUND, INVALID_ARGUMENT (version, header; with line and column of a syntax error),
 /// DATA_LOSS (frames.raw is not exactly as large as the header says; both sizes are named),
-/// INVALID_ARGUMENT (doses.txt or phases.txt, where there is one, has not a legal number for each
-/// frame).
+/// INVALID_ARGUMENT (doses.txt, phases.txt or signal.txt, where there is one, has not a legal
+/// number for each frame; phases.txt and signal.txt).
 absl::StatusOr<std::unique_ptr<FrameSource>> OpenBundle(const std::filesystem::path& directory);
 absl::StatusOr<BundleDescription> ReadBundleDescription(const std::filesystem::path& directory);
 

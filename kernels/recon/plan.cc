@@ -179,7 +179,7 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
       RedundancyTable redundancy,
       ComputeRedundancy(acquisition.whole_trajectory(), acquisition.detector, settings.redundancy));
   if (acquisition.gated != nullptr) {
-    plan.largest_gap = KeepChosenViews(acquisition.gated->chosen, redundancy);
+    KeepChosenViews(acquisition.gated->chosen, redundancy);
   }
   ISO_ASSIGN_OR_RETURN(plan.column_weight, ColumnWeights(acquisition, redundancy));
   return plan;

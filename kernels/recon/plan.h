@@ -45,8 +45,6 @@ struct ReconstructionPlan {
   double arc = 0;        // radians
   double fan_angle = 0;  // radians; see RedundancyOutline
   bool full_scan = false;
-  /// Of frames of some phases: the largest part of the arc, in radians, that none of them saw.
-  double largest_gap = 0;
   std::vector<Chunk> chunks;  // in order; they cover all views
   Order order = Order::kChunksFirst;
   bool keep_projections = false;  // see Division

@@ -1,10 +1,12 @@
 // Organs that move: `isocenter simulate --organ-motion`, phases in bundles, and `isocenter
-// reconstruct --phase` and `--phases`, by the binary.
+// reconstruct --phase` and `--gates`, by the binary.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "client/formats/bundle.h"
 #include "client/formats/meta_image.h"
 #include "tests/client/command.h"
@@ -54,10 +56,11 @@ TEST(Gated, FramesTellTheirPhasesAndVolumesFollowThem) {
   const auto whole = *formats::ReadMetaImage(directory / "whole.mha");
   EXPECT_LT(MeanSquare(all.voxels, whole.voxels), 0.01);
   EXPECT_EQ(all.grid, whole.grid);
-  const Outcome four = Reconstruct(bundle, directory / "beat.mha", {"--phases", "4"});
+  const Outcome four = Reconstruct(bundle, directory / "beat.mha", {"--gates", "4"});
   ASSERT_EQ(four.exit_code, 0) << four.err;
-  EXPECT_THAT(four.out, HasSubstr("phase 0.75, width 0.25: "));
-  EXPECT_THAT(four.err, HasSubstr("leaves streaks"));
+  EXPECT_THAT(four.out,
+              HasSubstr("phase 0.75, width 0.25: 42 of 120 frames, largest gap 11.7 deg"));
+  EXPECT_THAT(four.err, HasSubstr("expect streaks"));
   const auto first = *formats::ReadMetaImage(directory / "beat-0.mha");
   const auto third = *formats::ReadMetaImage(directory / "beat-2.mha");
   EXPECT_GT(MeanSquare(first.voxels, third.voxels), 100);
@@ -73,10 +76,10 @@ TEST(Gated, WhatIsWrongIsNamed) {
               HasSubstr("0 of 120 frames tell a phase"));
   EXPECT_THAT(Reconstruct(heart, out, {"--phase", "0.5", "--phase-width", "0.01"}).err,
               HasSubstr("legal is 8 or more"));
-  EXPECT_THAT(Reconstruct(heart, out, {"--phase", "0.5", "--phases", "4"}).err,
+  EXPECT_THAT(Reconstruct(heart, out, {"--phase", "0.5", "--gates", "4"}).err,
               HasSubstr("legal is one of them"));
   EXPECT_THAT(Reconstruct(heart, out, {"--phase", "0.5", "--cone-beam"}).err,
-              HasSubstr("second passes are legal of all frames only"));
+              HasSubstr("second passes are of all frames"));
   EXPECT_THAT(RunCommand({"simulate", "--phantom", "head", "--out", directory / "x",
                           "--organ-motion", "heart"})
                   .err,
@@ -91,17 +94,77 @@ TEST(Gated, WhatIsWrongIsNamed) {
   EXPECT_THAT(Reconstruct(heart, out, {}).err, HasSubstr("has 1 phases; legal is one for each"));
 }
 
-TEST(Gated, IterationsBeginWithAllFrames) {
+TEST(Gated, PhasesAreCountedFromTheSignalsPeaks) {
+  const TemporaryDirectory directory;
+  const auto heart = directory / "heart";
+  ASSERT_EQ(Simulate(heart, {"--organ-motion", "heart", "--cycles", "6"}).exit_code, 0);
+  const auto told = std::move(*formats::OpenBundle(heart));
+  std::string signal;
+  for (int frame = 0; frame < 120; ++frame) {
+    absl::StrAppend(&signal, 3 + std::cos(2 * M_PI * *told->phase(frame)), "\n");
+  }
+  WriteBytes(heart / "signal.txt", signal);
+  const auto out = directory / "v.mha";
+  EXPECT_THAT(Reconstruct(heart, out, {"--phase", "0.5"}).err,
+              HasSubstr("has phases.txt and signal.txt; legal is one of them"));
+  std::filesystem::remove(heart / "phases.txt");
+  const auto counted = formats::OpenBundle(heart);
+  ASSERT_TRUE(counted.ok()) << counted.status();
+  for (int frame = 25; frame < 95; ++frame) {  // between peaks
+    const double apart = std::abs(*(*counted)->phase(frame) - *told->phase(frame));
+    EXPECT_LT(std::min(apart, 1 - apart), 0.02) << "frame " << frame;
+  }
+  const Outcome done = Reconstruct(heart, out, {"--phase", "0.5"});
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(done.err, HasSubstr("note: signal.txt has "));
+  EXPECT_THAT(done.err, HasSubstr("phases are counted from them"));
+  WriteBytes(heart / "signal.txt", std::string(120 * 2, '\n'));
+  EXPECT_THAT(Reconstruct(heart, out, {}).err, HasSubstr("has 0 numbers; legal is one for each"));
+}
+
+TEST(Gated, GatesAreRefinedTogether) {
   const TemporaryDirectory directory;
   const auto heart = directory / "heart";
   ASSERT_EQ(Simulate(heart, {"--organ-motion", "heart", "--cycles", "10"}).exit_code, 0);
-  const Outcome done =
-      Reconstruct(heart, directory / "v.mha",
-                  {"--phase", "0.35", "--algorithm", "asd_pocs", "--iterations", "2", "--prior",
-                   "3", "--prior-image", "0.5", "--tv-steps", "3"});
+  const std::vector<std::string> iterations{"--algorithm", "asd_pocs", "--iterations", "2",
+                                            "--prior",     "3",        "--tv-steps",   "3"};
+  std::vector<std::string> apart = iterations, together = iterations;
+  apart.insert(apart.end(), {"--gates", "3", "--cycle-smoothing", "0"});
+  together.insert(together.end(), {"--gates", "3", "--cycle-smoothing", "50", "--cycle-rounds", "2",
+                                   "--json", directory / "beat.json"});
+  ASSERT_EQ(Reconstruct(heart, directory / "apart.mha", apart).exit_code, 0);
+  const Outcome done = Reconstruct(heart, directory / "beat.mha", together);
   ASSERT_EQ(done.exit_code, 0) << done.err;
-  const auto volume = *formats::ReadMetaImage(directory / "v.mha");
-  for (const float voxel : volume.voxels) ASSERT_TRUE(std::isfinite(voxel));
+  EXPECT_THAT(done.out, HasSubstr("iteration 2 of 2"));
+  const auto document = nlohmann::json::parse(ReadBytes(directory / "beat.json"));
+  ASSERT_EQ(document["gates"].size(), 3u);
+  EXPECT_EQ(document["gates"][2]["out"], (directory / "beat-2.mha").string());
+  EXPECT_GT(document["gates"][2]["frames"], 30);
+  EXPECT_GT(document["gates"][2]["largest_gap_deg"], 5);
+  const auto read = [&](const std::string& name) {
+    return formats::ReadMetaImage(directory / name)->voxels;
+  };
+  EXPECT_LT(MeanSquare(read("beat-0.mha"), read("beat-1.mha")),
+            0.8 * MeanSquare(read("apart-0.mha"), read("apart-1.mha")));
+  std::vector<std::string> one = iterations;
+  one.insert(one.end(), {"--phase", "0.35"});
+  ASSERT_EQ(Reconstruct(heart, directory / "one.mha", one).exit_code, 0);
+  EXPECT_THAT(
+      Reconstruct(heart, directory / "x.mha", {"--gates", "3", "--cycle-smoothing", "1"}).err,
+      HasSubstr("phases learn of each other between iterations"));
+  EXPECT_THAT(Reconstruct(heart, directory / "x.mha", {"--gates", "40"}).err,
+              HasSubstr("of 120 frames; legal is 8 or more"));
+}
+
+TEST(Gated, OrbitsBeyondTheCircleAreForIterations) {
+  const TemporaryDirectory directory;
+  const auto sine = directory / "sine";
+  ASSERT_EQ(Simulate(sine, {"--trajectory", "sine", "--sweep-deg", "12"}).exit_code, 0);
+  const auto out = directory / "v.mha";
+  EXPECT_THAT(Reconstruct(sine, out, {}).err, HasSubstr("leave the plane of the orbit by up to"));
+  EXPECT_EQ(Reconstruct(sine, out, {"--algorithm", "os_sart", "--iterations", "1", "--from-zero"})
+                .exit_code,
+            0);
 }
 
 }  // namespace

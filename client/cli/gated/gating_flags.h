@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/flags/command.h"
+#include "client/formats/frames.h"
 #include "kernels/geometry/phases/phase_window.h"
 
 namespace isocenter::cli {
@@ -15,9 +16,11 @@ namespace isocenter::cli {
 struct GatingFlags {
   std::optional<double> phase;
   std::optional<double> width;
-  int phases = 0;  // 0: not all of them
+  int gates = 0;  // 0: not of the whole cycle
+  std::optional<double> smoothing_hu;
+  int rounds = 4;
 
-  bool given() const { return phase || width || phases > 0; }
+  bool given() const { return phase || width || gates > 0 || smoothing_hu; }
 };
 
 void AddGatingFlags(flags::Command command, GatingFlags& flags);
@@ -26,8 +29,11 @@ void AddGatingFlags(flags::Command command, GatingFlags& flags);
 /// each other, values).
 absl::StatusOr<std::vector<PhaseWindow>> WindowsOf(const GatingFlags& flags);
 
-/// Where the volume of a window goes: `out` itself of --phase, and of --phases NAME-0.mha for the
-/// phase 0, NAME-1.mha for the next, and so on.
-std::filesystem::path PhaseFile(const std::string& out, const GatingFlags& flags, size_t index);
+/// Of all frames. Errors: FAILED_PRECONDITION where not all of them tell it (how many do).
+absl::StatusOr<std::vector<float>> PhasesOf(const formats::FrameSource& source);
+
+/// Where the volume of a window goes: `out` itself of --phase, and of --gates NAME-0.mha for the
+/// phase 0, NAME-1.mha for the next, and so on; with as many digits as the last one has.
+std::filesystem::path GateFile(const std::string& out, const GatingFlags& flags, size_t index);
 
 }  // namespace isocenter::cli

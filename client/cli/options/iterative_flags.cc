@@ -49,9 +49,6 @@ void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
              "weigh rays by the photons that they are left with");
   add("--prior", s.prior_strength, "strength of the prior relative to the data; 0: none")
       .Range(0.0, 1000.0);
-  add("--prior-image", s.prior_image,
-      "share of asd_pocs' total variation that is of the difference to the volume it begins with")
-      .Range(0.0, 1.0);
   add("--huber-delta", s.huber_delta_per_mm,
       "difference of neighbouring voxels in 1/mm above which it is an edge")
       .Range(1e-7, 1.0);

@@ -1,12 +1,22 @@
 #include "kernels/recon/gating/gating.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 
 namespace isocenter::recon {
+namespace {
+
+/// A way whose ends are no further apart than so many of its steps is closed.
+constexpr double kClosed = 1.5;
+
+double AngleBetween(Vec3 a, Vec3 b) { return std::atan2(Norm(Cross(a, b)), Dot(a, b)); }
+
+}  // namespace
 
 absl::StatusOr<Acquisition> GatedAcquisition(const Acquisition& scan, ChosenViews chosen) {
   Acquisition gated = scan;
@@ -25,9 +35,32 @@ absl::StatusOr<Acquisition> GatedAcquisition(const Acquisition& scan, ChosenView
   return gated;
 }
 
-double KeepChosenViews(const ChosenViews& chosen, RedundancyTable& table) {
+absl::StatusOr<double> LargestGap(const Trajectory& scan, const ChosenViews& chosen) {
+  std::vector<Vec3> sources;
+  for (const ProjectionMatrix& matrix : scan) {
+    ISO_ASSIGN_OR_RETURN(const Camera camera, Decompose(matrix));
+    sources.push_back(camera.source);
+  }
+  const size_t views = sources.size();
+  std::vector<double> step(views, 0);  // half of the way from the view before to the view after
+  double way = 0;
+  for (size_t i = 0; i + 1 < views; ++i) {
+    const double apart = AngleBetween(sources[i], sources[i + 1]);
+    step[i] += 0.5 * apart;
+    step[i + 1] += 0.5 * apart;
+    way += apart;
+  }
+  const double back = AngleBetween(sources.back(), sources.front());
+  const bool closed = way > kPi && back < kClosed * way / static_cast<double>(views - 1);
+  if (closed) {
+    step.front() += 0.5 * back;
+    step.back() += 0.5 * back;
+  }
+  return isocenter::LargestGap(step, chosen, closed);
+}
+
+void KeepChosenViews(const ChosenViews& chosen, RedundancyTable& table) {
   const bool closed = table.outline.full_scan && table.outline.arc <= 2 * kPi;
-  const double gap = LargestGap(table.angular_step, chosen, closed);
   std::vector<double> steps = GatedSteps(table.angular_step, chosen, closed);
   const auto columns = static_cast<size_t>(table.columns);
   for (size_t i = 0; i < chosen.views.size(); ++i) {
@@ -37,7 +70,6 @@ double KeepChosenViews(const ChosenViews& chosen, RedundancyTable& table) {
   table.views = static_cast<int>(chosen.views.size());
   table.weight.resize(table.views * columns);
   table.angular_step = std::move(steps);
-  return gap;
 }
 
 }  // namespace isocenter::recon

@@ -15,37 +15,22 @@ constexpr double kStepOfStrength = 0.01;
 // Keeps |∇f| from zero, as a share of water: 0.1 HU.
 constexpr double kEpsilon = 1e-4;
 
-bool HasPriorImage(const IterativeSettings& settings) {
-  return settings.prior_strength > 0 && settings.prior_image > 0;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AsdPocs>> AsdPocs::Create(LinearSystem& system, ProjectionVector& b,
                                                          VolumeVector& x) {
   ISO_ASSIGN_OR_RETURN(auto sart, Sart::Create(system, b, x));
   ISO_ASSIGN_OR_RETURN(VolumeVector before, system.NewVolume());
-  std::optional<PriorImage> prior;
-  if (HasPriorImage(system.plan().settings)) {
-    ISO_ASSIGN_OR_RETURN(VolumeVector image, system.NewVolume());
-    ISO_ASSIGN_OR_RETURN(VolumeVector difference, system.NewVolume());
-    prior.emplace(PriorImage{std::move(image), std::move(difference)});
-  }
   ISO_ASSIGN_OR_RETURN(auto variation, PiecewiseVariation::Create(system));
-  return std::unique_ptr<AsdPocs>(new AsdPocs(system, x, std::move(before), std::move(prior),
-                                              std::move(sart), std::move(variation)));
+  return std::unique_ptr<AsdPocs>(
+      new AsdPocs(system, x, std::move(before), std::move(sart), std::move(variation)));
 }
 
 MethodNeeds AsdPocs::Needs(const RefinementPlan& plan) {
   MethodNeeds needs = Sart::Needs(plan);
-  needs.volumes += HasPriorImage(plan.settings) ? 3 : 1;
+  needs.volumes += 1;
   needs.variation = true;
   return needs;
-}
-
-void AsdPocs::AddPreparation(Agenda& agenda) {
-  if (prior_) agenda.push_back([this] { return system_.Copy(x_, prior_->image); });
-  sart_->AddPreparation(agenda);
 }
 
 void AsdPocs::AddPass(int pass, Agenda& agenda) {
@@ -77,16 +62,7 @@ absl::Status AsdPocs::Descend() {
   VolumeVector& gradient = sart_->scratch();
   const double epsilon = kEpsilon * system_.plan().hounsfield.mu_water_per_mm;
   ISO_RETURN_IF_ERROR(system_.Fill(0, gradient));
-  const double of_prior = prior_ ? system_.plan().settings.prior_image : 0;
-  if (prior_) {
-    ISO_RETURN_IF_ERROR(system_.Copy(x_, prior_->difference));
-    ISO_RETURN_IF_ERROR(system_.Axpby(-1, prior_->image, 1, prior_->difference));
-    ISO_RETURN_IF_ERROR(
-        variation_->AddTotalVariationGradient(of_prior, epsilon, prior_->difference, gradient));
-  }
-  if (of_prior < 1) {
-    ISO_RETURN_IF_ERROR(variation_->AddTotalVariationGradient(1 - of_prior, epsilon, x_, gradient));
-  }
+  ISO_RETURN_IF_ERROR(variation_->AddTotalVariationGradient(1, epsilon, x_, gradient));
   ISO_ASSIGN_OR_RETURN(const double squared, system_.Dot(gradient, gradient));
   if (!(squared > 0)) return absl::OkStatus();
   return system_.Axpby(-step_ / std::sqrt(squared), gradient, 1, x_);

@@ -81,9 +81,6 @@ absl::Status ValidateCombination(const IterativeSettings& settings) {
   if (settings.prior_strength > 0 && !HasPrior(settings.algorithm)) {
     return refuse("prior_strength", "0, or os_sqs, asd_pocs and fista_tv");
   }
-  if (settings.prior_image > 0 && settings.algorithm != Algorithm::kAsdPocs) {
-    return refuse("prior_image", "0, or asd_pocs");
-  }
   return absl::OkStatus();
 }
 
@@ -126,9 +123,6 @@ absl::Status ValidateIterativeSettings(const IterativeSettings& settings) {
   }
   if (!(settings.prior_strength >= 0 && settings.prior_strength <= 1000)) {
     return OutOfRange("prior_strength", settings.prior_strength, "0 to 1000");
-  }
-  if (!(settings.prior_image >= 0 && settings.prior_image <= 1)) {
-    return OutOfRange("prior_image", settings.prior_image, "0 to 1");
   }
   if (!(settings.huber_delta_per_mm >= 1e-7 && settings.huber_delta_per_mm <= 1)) {
     return OutOfRange("huber_delta_per_mm", settings.huber_delta_per_mm, "1e-7 to 1");

@@ -56,10 +56,6 @@ struct IterativeSettings {
   /// variation); 0: none. Dimensionless: what it means does not change with the number of voxels
   /// or views; what is best depends on their noise, 0.1 to 1 for a head of 2e4 photons per pixel.
   double prior_strength = 0;
-  /// Share of asd_pocs' total variation that is not of the volume but of its difference to the one
-  /// that it begins with, 0 to 1 (PICCS: Chen, Tang, Leng, Med. Phys. 35 (2008) 660): what few
-  /// views cannot tell, stays as it was there.
-  double prior_image = 0;
   double huber_delta_per_mm = 2e-4;  // 10 HU of water
   int tv_steps = 20;                 // of steepest descent, or of the proximal operator, per pass
   /// Ends when ‖b - Ax‖ / ‖b‖ falls below it; 0: never.

@@ -1,4 +1,4 @@
-// The frames of a phase.
+// The frames of a phase, copied out of those of the whole scan.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 #include "kernels/ops/operations.h"
 #include "kernels/recon/acquisition.h"
 
-namespace isocenter::cli {
+namespace isocenter::recon {
 
 struct GatedFrames {
-  recon::Acquisition acquisition;
+  Acquisition acquisition;
   std::vector<float> lines;  // [view][v][u], of its frames
 
   ops::RawFrames view() const {
@@ -23,9 +23,9 @@ struct GatedFrames {
 };
 
 /// Of the line integrals of a whole scan, [view][v][u], and its frames' phases. Errors: those of
-/// ChooseViews; FAILED_PRECONDITION where the frames tell no phase; RESOURCE_EXHAUSTED (memory).
-absl::StatusOr<GatedFrames> ChooseFrames(const recon::Acquisition& scan,
-                                         std::span<const float> lines,
+/// ChooseViews; INVALID_ARGUMENT where there is not one phase, or not one frame of lines, for each
+/// view of the scan; RESOURCE_EXHAUSTED (memory).
+absl::StatusOr<GatedFrames> ChooseFrames(const Acquisition& scan, std::span<const float> lines,
                                          std::span<const float> phases, const PhaseWindow& window);
 
-}  // namespace isocenter::cli
+}  // namespace isocenter::recon

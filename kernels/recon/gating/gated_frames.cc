@@ -1,4 +1,4 @@
-#include "client/cli/gated/gated_frames.h"
+#include "kernels/recon/gating/gated_frames.h"
 
 #include <algorithm>
 #include <new>
@@ -9,20 +9,23 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/gating/gating.h"
 
-namespace isocenter::cli {
+namespace isocenter::recon {
 
-absl::StatusOr<GatedFrames> ChooseFrames(const recon::Acquisition& scan,
-                                         std::span<const float> lines,
+absl::StatusOr<GatedFrames> ChooseFrames(const Acquisition& scan, std::span<const float> lines,
                                          std::span<const float> phases, const PhaseWindow& window) {
-  if (phases.size() != scan.trajectory.size()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(phases.size(), " of ", scan.trajectory.size(),
-                     " frames tell a phase; legal with --phase and --phases is all of them "
-                     "(phases.txt, docs/formats/bundle.md)"));
+  const size_t views = scan.trajectory.size();
+  const size_t frame = size_t(scan.detector.rows) * scan.detector.columns;
+  if (phases.size() != views) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        phases.size(), " of ", views, " frames tell a phase; legal for gating is all of them"));
+  }
+  if (lines.size() != views * frame) {
+    return absl::InvalidArgumentError(absl::StrCat("there are ", lines.size(),
+                                                   " line integrals; legal is ", views * frame,
+                                                   ", those of ", views, " frames"));
   }
   GatedFrames frames;
   ISO_ASSIGN_OR_RETURN(ChosenViews chosen, ChooseViews(phases, window));
-  const size_t frame = lines.size() / scan.trajectory.size();
   try {
     frames.lines.resize(chosen.views.size() * frame);
   } catch (const std::bad_alloc&) {
@@ -35,8 +38,8 @@ absl::StatusOr<GatedFrames> ChooseFrames(const recon::Acquisition& scan,
     std::copy_n(lines.begin() + static_cast<int64_t>(chosen.views[i] * frame), frame,
                 frames.lines.begin() + static_cast<int64_t>(i * frame));
   }
-  ISO_ASSIGN_OR_RETURN(frames.acquisition, recon::GatedAcquisition(scan, std::move(chosen)));
+  ISO_ASSIGN_OR_RETURN(frames.acquisition, GatedAcquisition(scan, std::move(chosen)));
   return frames;
 }
 
-}  // namespace isocenter::cli
+}  // namespace isocenter::recon
