@@ -289,7 +289,7 @@ absl::Status CheckGatingFlags(const Options& options) {
         {"--stripes", options.stripes, "second passes are of all frames"},
         {"--curve", !options.curve.empty(), "there is a curve of one volume only"},
         {"--deadline", options.deadline_seconds > 0, "all gates have the same passes"},
-        {"--cycle-smoothing with fdk", options.gating.smoothing_hu && !iterative,
+        {"--cycle-smoothing or --cycle-rounds with fdk", options.gating.together() && !iterative,
          "phases learn of each other between iterations"}}) {
     if (given) return flags::WrongUsage(absl::StrCat(flag, " with --phase or --gates: ", why));
   }
@@ -356,8 +356,7 @@ absl::Status ReconstructSlices(const Options& o) {
       {"--projections", !o.acquisition.projections.empty()},
       {"--i0", o.acquisition.i0.has_value()},
       {"--rings", o.rings},
-      {"--phase", o.gating.phase.has_value()},
-      {"--gates", o.gating.gates > 0},
+      {"--phase or --gates", o.gating.given()},
       {"--find-defects", o.find_defects},
       {"--print-plan", o.print_plan}};
   for (const auto& [flag, given] : refused) {

@@ -292,13 +292,13 @@ absl::Status WriteTables(const SimulateOptions& options, const Trajectory& traje
 absl::StatusOr<std::vector<float>> CheckedPhases(const SimulateOptions& options,
                                                  const std::string& format, size_t frames) {
   if (options.organ.moves() && options.phantom != "thorax") {
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         absl::StrCat("--organ-motion with ", ObjectName(options), "; legal is --phantom thorax"));
   }
   for (const auto& [flag, given] :
        {std::pair("--physics", !options.physics.empty()), {"--format", format != "bundle"}}) {
     if (!given || !options.organ.moves()) continue;
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         absl::StrCat("--organ-motion with ", flag, "; legal is a bundle of ideal frames"));
   }
   return OrganPhases(options.organ, static_cast<int>(frames));

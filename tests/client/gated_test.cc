@@ -84,6 +84,10 @@ TEST(Gated, WhatIsWrongIsNamed) {
                           "--organ-motion", "heart"})
                   .err,
               HasSubstr("legal is --phantom thorax"));
+  EXPECT_THAT(Reconstruct(heart, out, {"--phase", "0.5", "--cycle-rounds", "2"}).err,
+              HasSubstr("--cycle-rounds with fdk with --phase or --gates"));
+  EXPECT_THAT(Simulate(directory / "x", {"--trajectory", "circle", "--sweep-deg", "5"}).err,
+              HasSubstr("--sweep-deg with --trajectory circle; legal is sine"));
   const std::string phases = ReadBytes(heart / "phases.txt");
   for (const std::string bad : {"nan", "1", "-0.25"}) {
     WriteBytes(heart / "phases.txt", bad + phases.substr(phases.find('\n')));

@@ -35,9 +35,8 @@ void AddGatingFlags(flags::Command command, GatingFlags& flags) {
       .Range(0.0, 1000.0);
   command
       .Add("--cycle-rounds", flags.rounds,
-           "so many times the phases learn of each other while they iterate; at most the "
-           "iterations")
-      .ShowDefault()
+           "so many times the phases learn of each other while they iterate (default 4; at most "
+           "the iterations)")
       .Range(1, 1000);
 }
 
@@ -47,10 +46,11 @@ absl::StatusOr<std::vector<PhaseWindow>> WindowsOf(const GatingFlags& flags) {
     return flags::WrongUsage("--phase with --gates; legal is one of them");
   }
   if (!flags.phase && flags.gates == 0) {
-    return flags::WrongUsage("--phase-width and --cycle-smoothing need --phase or --gates");
+    return flags::WrongUsage(
+        "--phase-width, --cycle-smoothing and --cycle-rounds need --phase or --gates");
   }
-  if (flags.smoothing_hu && flags.gates == 0) {
-    return flags::WrongUsage("--cycle-smoothing with --phase; legal is --gates");
+  if (flags.together() && flags.gates == 0) {
+    return flags::WrongUsage("--cycle-smoothing and --cycle-rounds with --phase; legal is --gates");
   }
   std::vector<PhaseWindow> windows;
   if (flags.phase) {

@@ -18,9 +18,11 @@ struct GatingFlags {
   std::optional<double> width;
   int gates = 0;  // 0: not of the whole cycle
   std::optional<double> smoothing_hu;
-  int rounds = 4;
+  std::optional<int> rounds;
 
-  bool given() const { return phase || width || gates > 0 || smoothing_hu; }
+  bool given() const { return phase || width || gates > 0 || together(); }
+  /// Whether anything is said of how phases are refined together.
+  bool together() const { return smoothing_hu || rounds; }
 };
 
 void AddGatingFlags(flags::Command command, GatingFlags& flags);

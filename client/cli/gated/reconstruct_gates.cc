@@ -26,6 +26,7 @@ namespace {
 /// Runs of frames that lie further apart make streaks that are seen.
 constexpr double kLargeGapDeg = 5;
 constexpr double kDefaultSmoothingHu = 5;
+constexpr int kDefaultRounds = 4;
 constexpr float kNothingHu = -1000;
 
 /// What is known of a gate before it is reconstructed.
@@ -107,7 +108,8 @@ absl::Status BackProjectGates(const GatedRequest& request, const std::vector<Gat
 recon::CycleSettings CycleOf(const GatedRequest& request) {
   if (request.windows.size() == 1) return {.strength_hu = 0, .rounds = 1};
   return {.strength_hu = request.flags.smoothing_hu.value_or(kDefaultSmoothingHu),
-          .rounds = std::min(request.flags.rounds, request.iterative->iterations)};
+          .rounds = std::min(request.flags.rounds.value_or(kDefaultRounds),
+                             request.iterative->iterations)};
 }
 
 /// All gates together by iterations.

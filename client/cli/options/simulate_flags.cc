@@ -93,11 +93,9 @@ void AddGeometryFlags(flags::Command command, SimulateOptions& o) {
   command
       .Add("--sweep-deg", o.trajectory.sweep_deg,
            "how far the source of a sine, saddle or two-arcs goes above and below the plane, or a "
-           "tilted orbit is turned about x")
-      .ShowDefault()
+           "tilted orbit is turned about x (default 10)")
       .Range(0.0, 60.0);
-  command.Add("--sweep-periods", o.trajectory.sweep_periods, "of a sine over its arc")
-      .ShowDefault()
+  command.Add("--sweep-periods", o.trajectory.sweep_periods, "of a sine over its arc (default 2)")
       .Range(0.25, 20.0);
   command.Add("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance")
       .ShowDefault()

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kDefaultFrames = 248;
 constexpr double kShortScanDeg = 200;
+constexpr double kSweepDeg = 10, kSweepPeriods = 2;
 
 /// `count` views spread evenly over `all`, the first and the last included.
 absl::StatusOr<Trajectory> Thinned(const Trajectory& all, int count) {
@@ -42,8 +43,22 @@ std::optional<SweepShape> SweepNamed(const std::string& kind) {
   return std::nullopt;
 }
 
+/// What is said of a sweep must be of one.
+absl::Status CheckSweep(const TrajectoryChoice& choice) {
+  if (choice.sweep_deg && !SweepNamed(choice.kind)) {
+    return flags::WrongUsage(absl::StrCat("--sweep-deg with --trajectory ", choice.kind,
+                                          "; legal is sine, tilted, saddle or two-arcs"));
+  }
+  if (choice.sweep_periods && choice.kind != "sine") {
+    return flags::WrongUsage(
+        absl::StrCat("--sweep-periods with --trajectory ", choice.kind, "; legal is sine"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
                                               const Detector& detector) {
+  ISO_RETURN_IF_ERROR(CheckSweep(choice));
   if (absl::EndsWithIgnoreCase(choice.kind, ".csv")) {
     ISO_ASSIGN_OR_RETURN(Trajectory trajectory, ReadTrajectoryCsv(choice.kind));
     if (choice.binning > 1) trajectory = Binned(trajectory, choice.binning);
@@ -70,8 +85,8 @@ absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
   if (sweep) {
     return MakeSweptOrbit({.base = orbit,
                            .shape = *sweep,
-                           .sweep = DegreesToRadians(choice.sweep_deg),
-                           .periods = choice.sweep_periods},
+                           .sweep = DegreesToRadians(choice.sweep_deg.value_or(kSweepDeg)),
+                           .periods = choice.sweep_periods.value_or(kSweepPeriods)},
                           detector);
   }
   if (choice.kind == "carm") return MakeWobblingOrbit(orbit, detector, choice.wobble, choice.seed);

@@ -17,8 +17,8 @@ struct TrajectoryChoice {
   std::optional<int> frames;
   double start_deg = 0;
   std::optional<double> arc_deg;
-  double sweep_deg = 10;
-  double sweep_periods = 2;
+  std::optional<double> sweep_deg;      // of a SweepShape; none: 10
+  std::optional<double> sweep_periods;  // of "sine"; none: 2
   double sid_mm = 750;
   double sdd_mm = 1200;
   double wobble = 1.0;

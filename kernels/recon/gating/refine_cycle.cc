@@ -31,6 +31,8 @@ absl::Status RefineCycle(const CycleScan& scan, const VolumeGrid& grid, const Fd
                          HostView3<const float> start, std::span<const HostView3<float>> volumes,
                          const std::function<void(size_t window, const IterationReport&)>& report) {
   ISO_RETURN_IF_ERROR(ValidateCycleSettings(cycle, settings));
+  if (devices.empty())
+    return absl::InvalidArgumentError("there are no devices; legal is 1 or more");
   if (volumes.size() != scan.windows.size()) {
     return absl::InvalidArgumentError(absl::StrCat("volumes are ", volumes.size(), "; legal is ",
                                                    scan.windows.size(), ", one for each phase"));

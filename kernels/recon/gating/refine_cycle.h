@@ -40,7 +40,8 @@ absl::Status ValidateCycleSettings(const CycleSettings& cycle, const IterativeSe
 /// within ASD-POCS. `volumes`: one for each window, [z][y][x]. `settings` has no warm start.
 /// `report`: after each pass, with the window's index and the passes that its volume has had.
 /// Errors: those of ChooseFrames, MakeRefinementPlan, RefineFrom and ValidateCycleSettings;
-/// INVALID_ARGUMENT (other than one volume for each window).
+/// INVALID_ARGUMENT (other than one volume for each window,
+/// no device).
 absl::Status RefineCycle(
     const CycleScan& scan, const VolumeGrid& grid, const FdkSettings& fdk,
     const IterativeSettings& settings, const CycleSettings& cycle, const ops::Registry& registry,
