@@ -176,7 +176,8 @@ absl::StatusOr<std::vector<JobHolder>> HoldersOfJob(const Cluster& cluster,
   }
   if (holders.empty()) {
     return absl::NotFoundError(absl::StrCat("there is no job '", job_id, "' on any of the nodes ",
-                                            absl::StrJoin(names, ", ")));
+                                            absl::StrJoin(names, ", "),
+                                            "; `isocenter jobs` lists those that are there"));
   }
   std::ranges::stable_sort(holders, {}, [](const JobHolder& holder) {
     const v1::Job& job = holder.job;

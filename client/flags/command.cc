@@ -23,6 +23,7 @@
 #include "absl/strings/str_join.h"
 #include "client/flags/choices.h"
 #include "client/flags/completion.h"
+#include "client/flags/help.h"
 #include "client/flags/incomplete.h"
 #include "client/flags/standard_output.h"
 #include "client/flags/usage.h"
@@ -367,6 +368,7 @@ Program::Program(const std::string& name, const std::string& version,
                  const std::string& description)
     : name_(name), app_(std::make_unique<CLI::App>(description)) {
   app_->name(name);
+  app_->formatter(HelpFormat());
   app_->set_version_flag("--version", name + " " + version);
   app_->require_subcommand(1);
 }
@@ -391,6 +393,8 @@ std::optional<int> Program::Parse(int argc, const char* const* argv) {
     if (action_ || app_->get_require_subcommand_min() == 0) return std::nullopt;
     wrong = ExplainMissingCommand(*app_);
   } catch (const CLI::Success& asked) {
+    wrong = ExplainUnknownCommand(*app_);
+    if (!wrong.empty()) return Refuse(wrong);
     const int code = app_->exit(asked);
     std::cout.flush();  // what the parser printed, which shares its file with stdout
     const absl::Status printed = FlushStandardOutput();
@@ -402,6 +406,10 @@ std::optional<int> Program::Parse(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     wrong = ExplainUsage(*app_, error);
   }
+  return Refuse(wrong);
+}
+
+int Program::Refuse(const std::string& wrong) const {
   const std::string called = CalledCommand(*app_);
   std::fprintf(stderr, "%s: %s\n`%s --help` says more.\n", called.c_str(), wrong.c_str(),
                called.c_str());

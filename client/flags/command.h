@@ -137,6 +137,9 @@ class Program {
   int Run(int argc, const char* const* argv);
 
  private:
+  /// Says what is wrong with the command line. The exit code.
+  int Refuse(const std::string& wrong) const;
+
   const std::string name_;
   Action action_;
   std::unique_ptr<CLI::App> app_;

@@ -241,6 +241,13 @@ std::string CalledCommand(const CLI::App& root) {
   });
 }
 
+std::string ExplainUnknownCommand(const CLI::App& root) {
+  const CLI::App& app = *Called(root).back();
+  const std::vector<std::string> words = app.remaining();
+  if (CommandsOf(app).empty() || words.empty() || IsFlag(words.front())) return "";
+  return UnknownWord(app, words.front());
+}
+
 std::string ExplainMissingCommand(const CLI::App& root) {
   const CLI::App& app = *Called(root).back();
   const std::vector<std::string> commands = CommandsOf(app);

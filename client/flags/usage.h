@@ -18,6 +18,9 @@ std::string ExplainUsage(const CLI::App& root, const CLI::ParseError& error);
 /// The same of a command line without the command that it needs.
 std::string ExplainMissingCommand(const CLI::App& root);
 
+/// What `--help` is asked of, where there is no such command; else empty.
+std::string ExplainUnknownCommand(const CLI::App& root);
+
 /// "isocenter stream": the command that was called, for the head of a message.
 std::string CalledCommand(const CLI::App& root);
 

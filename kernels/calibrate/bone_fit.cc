@@ -175,6 +175,12 @@ absl::StatusOr<BoneFit> FitBone(const std::vector<BoneStep>& steps,
   const double reference = std::min(mu_water_per_mm * kReferenceMm, longest);
   fit.mu_bone_per_mm = -(lack[0] + lack[1] * reference + lack[3] * reference * reference);
   fit.table = TableOf(points, lack, fit.mu_bone_per_mm, mu_water_per_mm);
+  if (std::isfinite(fit.table.full_hu) &&
+      (fit.table.full_hu < kLeastBoneHu || fit.table.full_hu > kMostBoneHu)) {
+    return NotGoodEnough({"bone's HU, by the steps", fit.table.full_hu, "HU"},
+                         absl::StrFormat("%g to %g HU", kLeastBoneHu, kMostBoneHu),
+                         "are the thicknesses of bone and water right, and in millimetres?");
+  }
   ISO_RETURN_IF_ERROR(ops::CheckBoneTable(fit.table));
   for (size_t i = 0; i < points.size(); ++i) {
     const Point& point = points[i];

@@ -63,6 +63,32 @@ absl::Status Judge(const MeasuredInsert& measured) {
                        "is the insert where the table says, and its border outside of the ball?");
 }
 
+/// Inserts are by their true HU, which ascend, as the measured ones do.
+std::vector<std::string> InsertsOffTheirNeighbours(const std::vector<MeasuredInsert>& inserts) {
+  std::vector<std::string> warnings;
+  const auto slope = [](const MeasuredInsert& a, const MeasuredInsert& b) {
+    return (b.insert.true_hu - a.insert.true_hu) / (b.mean_hu - a.mean_hu);
+  };
+  for (size_t i = 1; i + 1 < inserts.size(); ++i) {
+    const MeasuredInsert &below = inserts[i - 1], &here = inserts[i], &above = inserts[i + 1];
+    const double expected =
+        below.insert.true_hu + slope(below, above) * (here.mean_hu - below.mean_hu);
+    const double off = here.insert.true_hu - expected;
+    const double before = slope(below, here), after = slope(here, above);
+    if (std::abs(off) <= kMostOffNeighboursHu ||
+        std::max(before, after) <= kMostBend * std::min(before, after)) {
+      continue;
+    }
+    warnings.push_back(absl::StrFormat(
+        "insert '%s' reads %.1f HU, for which the line through its neighbours '%s' and '%s' has "
+        "%.1f; the table of inserts says %g, which is %.1f off (expected is at most %g): is one of "
+        "the three true HU not right?",
+        here.insert.name, here.mean_hu, below.insert.name, above.insert.name, expected,
+        here.insert.true_hu, off, kMostOffNeighboursHu));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Insert>> ParseInserts(absl::string_view text) {
@@ -99,6 +125,13 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
     fit.inserts.push_back(measured);
   }
   ISO_RETURN_IF_ERROR(ops::CheckHounsfieldTable(fit.table));
+  fit.warnings = InsertsOffTheirNeighbours(fit.inserts);
+  if (std::abs(error.value) < kTooRightHu) {
+    fit.warnings.push_back(absl::StrFormat(
+        "all inserts read within %.2f HU of the truth: was the volume made with a table already? "
+        "This one is then of what that leaves, and is not to be used in its place",
+        std::abs(error.value)));
+  }
   fit.figures = {{"inserts", static_cast<double>(inserts.size()), ""}, error, noise};
   return fit;
 }

@@ -36,10 +36,18 @@ struct MeasuredInsert {
   int voxels = 0;
 };
 
+/// An insert that is so far (HU) off the line through its neighbours, where that line is bent by so
+/// much (the steeper side's slope over the other's), has or is beside a true HU that is not right:
+/// hardening by bone bends tables by less.
+inline constexpr double kMostOffNeighboursHu = 50, kMostBend = 1.5;
+/// No reconstruction has all inserts right within so little (HU), but by a table.
+inline constexpr double kTooRightHu = 1;
+
 struct HounsfieldFit {
   ops::HounsfieldTable table;
   std::vector<MeasuredInsert> inserts;  // by their true HU
   Figures figures;
+  std::vector<std::string> warnings;
 };
 
 /// The mean of each insert's voxels, which are in HU of a reconstruction without a table. Errors:

@@ -201,8 +201,8 @@ absl::StatusOr<WireTransfer> MeasureWire(const VolumeView& volume, const Rod& ro
   }
   if (!(sums[0] > 0)) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("the wire has %.1f HU more than what is around it, summed over voxels; "
-                        "legal is more than 0",
+        absl::StrFormat("no wire is seen: what is there has %.1f HU more than what is around it, "
+                        "summed over voxels; legal is more than 0",
                         sums[0]));
   }
   for (int n = 0; n <= kFrequencies; ++n) {

@@ -107,8 +107,9 @@ spool::SpoolOptions SpoolOptionsOf(const v1::ServerConfig& config) {
     if (free.ok()) {
       options.capacity_bytes = static_cast<int64_t>((*free + BytesIn(options.directory)) / 2);
     }
+    options.capacity_follows_disk = true;
     options.capacity_source =
-        "half of what the disk had free at the start; spool.capacity_bytes sets another figure";
+        "half of the most that the disk had free; spool.capacity_bytes sets another figure";
   }
   return options;
 }

@@ -123,10 +123,11 @@ absl::Status Service::ServeMetrics() {
 }
 
 absl::Status Service::ServeGrpc() {
-  rpc::TellOfHandshakes([this](const std::string& why) {
+  rpc::TellOfHandshakes([this](const std::string& address, const std::string& why) {
     audit::Event event;
     event.action = audit::Action::kAssociate;
     event.outcome = audit::Outcome::kRefused;
+    event.actor.address = address;
     event.service = "grpc";
     event.detail = absl::StrCat("TLS: ", why);
     audit_->Record(std::move(event));

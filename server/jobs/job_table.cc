@@ -13,7 +13,8 @@ absl::Status NoSuchJob(const std::string& id) {
   const bool refinement = absl::EndsWith(id, "-ref");
   return absl::NotFoundError(absl::StrCat(
       "there is no job '", id, "'",
-      refinement ? "; a job has a refinement of that name where its protocol asks for one" : ""));
+      refinement ? "; a job has a refinement of that name where its protocol asks for one"
+                 : "; `isocenter jobs` lists those that are there"));
 }
 
 bool IsUnsuccessful(JobState state) {
@@ -198,8 +199,13 @@ absl::Status JobTable::SaveTrace(const std::string& id, const std::string& trace
 }
 
 absl::StatusOr<std::string> JobTable::TraceOf(const std::string& id) const {
-  ISO_RETURN_IF_ERROR(Get(id).status());
-  return store_.LoadTrace(id);
+  ISO_ASSIGN_OR_RETURN(const JobSnapshot job, Get(id));
+  absl::StatusOr<std::string> trace = store_.LoadTrace(id);
+  if (absl::IsNotFound(trace.status()) && !HasEnded(job->state)) {
+    return absl::NotFoundError(absl::StrCat("job '", id, "' is ", std::string(Name(job->state)),
+                                            " and has no trace yet; it is written at its end"));
+  }
+  return trace;
 }
 
 absl::Status JobTable::Delete(const std::string& id) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace isocenter::rpc {
 
@@ -10,8 +11,13 @@ namespace isocenter::rpc {
 /// of it reaches the log as an event of ours. Call once, before any use of either.
 void RedirectLibraryLogs();
 
-/// Tells of each TLS handshake that failed on the gRPC port; gRPC does not say with whom. Null:
-/// nobody is told any more, also when this returns. Must return at once.
-void TellOfHandshakes(std::function<void(const std::string& why)> told);
+/// Tells of each TLS handshake that failed on the gRPC port. `address`: the client's; empty where
+/// several clients were in their handshakes. Null: nobody is told any more, also when this returns.
+/// Must return at once.
+void TellOfHandshakes(std::function<void(const std::string& address, const std::string& why)> told);
+
+/// gRPC does not say with whom a handshake has failed. `hosts`: those whose connections are in it,
+/// each once; called on gRPC's threads. Null: nobody knows any more, also when this returns.
+void KnowHandshakesBy(std::function<std::vector<std::string>()> hosts);
 
 }  // namespace isocenter::rpc

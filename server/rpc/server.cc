@@ -24,6 +24,7 @@
 #include "server/rpc/connections/ticker.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/job_service.h"
+#include "server/rpc/library_log.h"
 #include "server/rpc/node_service.h"
 #include "server/rpc/procedure_step_service.h"
 #include "server/rpc/protocol_service.h"
@@ -215,6 +216,12 @@ absl::Status Server::Impl::Start(const v1::ServerConfig& config) {
     guard_.reception().Sweep();
     stream_watch_->Look();
   });
+  // gRPC accounts for a connection once its handshake is over.
+  KnowHandshakesBy([this, channelz = Channelz::OfNewestServer()] {
+    std::vector<Peer> known;
+    for (const Channelz::Connection& each : channelz.OpenConnections()) known.push_back(each.peer);
+    return listener_->connections().HostsBeside(known);
+  });
   listener_->Start(std::move(acceptor));
   auto& health = *server_->GetHealthCheckService();
   for (const NamedService& each : services) health.SetServingStatus(each.name, true);
@@ -243,6 +250,7 @@ void Server::Impl::StopServing() {
 void Server::Impl::Shutdown(absl::Time deadline) {
   // gRPC itself would wait for idle connections as well, which clients may keep for minutes.
   constexpr absl::Duration kToSendTheLastBytes = absl::Milliseconds(200);
+  KnowHandshakesBy(nullptr);
   listener_->Stop();
   context_.calls.WaitUntilNone(deadline);
   jobs_.calls().WaitUntilNone(deadline);

@@ -56,6 +56,7 @@ std::optional<std::string> JobIdOf(const fs::path& path, const char* suffix) {
 Spool::Spool(SpoolOptions options, storage::DirectoryLock lock)
     : options_(std::move(options)),
       lock_(std::move(lock)),
+      capacity_bytes_(options_.capacity_bytes),
       committer_({options_.sync, options_.sync_interval, options_.sync_file,
                   [this](absl::Duration took) {
                     last_sync_seconds_ = absl::ToDoubleSeconds(took);

@@ -31,6 +31,9 @@ struct SpoolOptions {
   absl::Duration sync_interval = absl::Milliseconds(200);
   /// Bounds the sum of all files; 0: no bound but the disk.
   int64_t capacity_bytes = 0;
+  /// Raised to half of what the disk has free or the spool holds whenever a job asks for room: a
+  /// service that began on a full disk has its share as soon as somebody has made room.
+  bool capacity_follows_disk = false;
   /// Where that figure comes from, for who is refused by it.
   std::string capacity_source = "spool.capacity_bytes";
   /// How long a released job is kept when nobody needs its room.
@@ -125,6 +128,7 @@ class Spool : public jobs::FrameSpool {
   const storage::DirectoryLock lock_;
   absl::Mutex opening_;  // held by the caller that reads a file; taken before mutex_
   mutable absl::Mutex mutex_;
+  int64_t capacity_bytes_ ABSL_GUARDED_BY(mutex_);
   Entries entries_ ABSL_GUARDED_BY(mutex_);
   bool house_changed_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -21,24 +21,25 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed, int64_t 
   for (;;) {
     ISO_ASSIGN_OR_RETURN(const jobs::Disk disk, options_.disk());
     const SpoolUsage usage = Count();
+    if (options_.capacity_follows_disk) {
+      capacity_bytes_ = std::max(capacity_bytes_, (disk.free_bytes + usage.used_bytes) / 2);
+    }
     const auto fits = [&](int64_t reclaimed) {
-      return (options_.capacity_bytes == 0 ||
-              needed <= options_.capacity_bytes - usage.used_bytes + reclaimed) &&
+      return (capacity_bytes_ == 0 || needed <= capacity_bytes_ - usage.used_bytes + reclaimed) &&
              needed + spared <= disk.free_bytes + reclaimed;
     };
     if (fits(0)) return absl::OkStatus();
     const auto oldest = OldestReclaimable();
     if (!fits(usage.reclaimable_bytes) || oldest == entries_.end() || !Reclaim(oldest)) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the spool ", options_.directory.string(), " has no room for job ", job_id,
-                       ": ", BytesText(needed), " are needed, ", BytesText(disk.free_bytes),
-                       " are free on the disk, ", BytesText(spared),
-                       " are promised there to results, ", BytesText(usage.used_bytes), " are used",
-                       options_.capacity_bytes == 0
-                           ? std::string()
-                           : absl::StrCat(" of ", BytesText(options_.capacity_bytes),
-                                          " that may be (", options_.capacity_source, ")"),
-                       ", ", BytesText(usage.reclaimable_bytes), " of them reclaimable"));
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "the spool ", options_.directory.string(), " has no room for job ", job_id, ": ",
+          BytesText(needed), " are needed, ", BytesText(disk.free_bytes), " are free on the disk, ",
+          BytesText(spared), " are promised there to results, ", BytesText(usage.used_bytes),
+          " are used",
+          capacity_bytes_ == 0 ? std::string()
+                               : absl::StrCat(" of ", BytesText(capacity_bytes_), " that may be (",
+                                              options_.capacity_source, ")"),
+          ", ", BytesText(usage.reclaimable_bytes), " of them reclaimable"));
     }
   }
 }
@@ -75,7 +76,7 @@ void Spool::FreeDisk(int64_t bytes) {
 
 SpoolUsage Spool::Count() const {
   SpoolUsage usage;
-  usage.capacity_bytes = options_.capacity_bytes;
+  usage.capacity_bytes = capacity_bytes_;
   usage.unsynced_bytes = committer_.unsynced_bytes();
   usage.last_sync_seconds = last_sync_seconds_;
   for (const auto& [id, entry] : entries_) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
@@ -32,18 +33,26 @@ struct Flag {
   std::string separator;
 };
 
-/// Of the lines "  --name TYPE:LEAST to MOST" of `--help`, with " x N" where there are N values.
+/// `--help` with the lines of each flag joined to one.
+std::string HelpOf(const std::string& command) {
+  return std::regex_replace(RunCommand({command, "--help"}).out, std::regex("\n {30}"), " ");
+}
+
+/// Of the lines "  --name VALUE   text [LEAST to MOST; ...]" of `--help`, with "each" and a VALUE
+/// like XxY or X,Y,Z where there are several values.
 std::vector<Flag> NumbersOf(const std::string& command) {
-  const std::regex line(R"(\n  (--[a-z0-9-]+) ([^\s:]+):(\S+) to ([^\s=]+)(=\S+)?( x (\d))?)");
-  const std::string help = RunCommand({command, "--help"}).out;
+  const std::regex line(
+      R"(\n  (--[a-z0-9-]+) (\S+) [^\n]*\[(required; )?(each )?(\S+) to ([^\s;\]]+)[;\]])");
+  const std::string help = HelpOf(command);
   std::vector<Flag> flags;
   for (std::sregex_iterator at(help.begin(), help.end(), line), end; at != end; ++at) {
     Flag flag{.name = (*at)[1]};
-    EXPECT_TRUE(absl::SimpleAtod((*at)[3].str(), &flag.least)) << at->str();
-    EXPECT_TRUE(absl::SimpleAtod((*at)[4].str(), &flag.most)) << at->str();
-    if ((*at)[7].matched) {
-      flag.values = std::stoi((*at)[7]);
-      flag.separator = absl::StrContains((*at)[2].str(), ",") ? "," : "x";
+    EXPECT_TRUE(absl::SimpleAtod((*at)[5].str(), &flag.least)) << at->str();
+    EXPECT_TRUE(absl::SimpleAtod((*at)[6].str(), &flag.most)) << at->str();
+    if ((*at)[4].matched) {
+      const std::string value = (*at)[2];
+      flag.separator = absl::StrContains(value, ",") ? "," : "x";
+      flag.values = static_cast<int>(std::ranges::count(value, flag.separator[0])) + 1;
     }
     flags.push_back(flag);
   }
@@ -90,11 +99,12 @@ TEST(Numbers, OutsideOfItsRangeEachIsWrongUsage) {
 
 // One that is missing here has no range, or its help does not say so.
 TEST(Numbers, NoneIsWithoutARange) {
-  const std::regex untold(R"(\n  (--[a-z0-9-]+) (INT|FLOAT|UINT)( |\n|=|\[))");
+  const std::regex number(R"(\n  (--[a-z0-9-]+) (N|NUMBER) [^\n]*)");
+  const std::regex told(R"(\[(required; )?(\S+ to \S+|[0-9, ]+ or [0-9]+)(; [^\n]*)?\]$)");
   for (const char* command : kCommands) {
-    const std::string help = RunCommand({command, "--help"}).out;
-    for (std::sregex_iterator at(help.begin(), help.end(), untold), end; at != end; ++at) {
-      ADD_FAILURE() << command << ": " << at->str();
+    const std::string help = HelpOf(command);
+    for (std::sregex_iterator at(help.begin(), help.end(), number), end; at != end; ++at) {
+      EXPECT_TRUE(std::regex_search(at->str(), told)) << command << ": " << at->str();
     }
   }
 }

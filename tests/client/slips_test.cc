@@ -225,6 +225,38 @@ TEST(Slips, HelpOfACommandIsFoundByEitherWay) {
   EXPECT_EQ(RunCommand({"help"}).out, RunCommand({"--help"}).out);
 }
 
+TEST(Slips, HelpOfNoCommandIsNoHelp) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"help", "strem"}, {"strem", "--help"}}) {
+    const Outcome outcome = RunCommand(arguments);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("there is no command 'strem'; did you mean stream?"));
+    EXPECT_EQ(outcome.out, "");
+  }
+  EXPECT_THAT(RunCommand({"calibrate", "rings", "--help"}).err, HasSubstr("no command 'rings'"));
+}
+
+// What the library calls types, requirements and environment is nobody's language.
+TEST(Slips, HelpIsInOurWords) {
+  for (const char* command : {"simulate", "stream", "reconstruct", "compare", "qa", "jobs", ""}) {
+    const std::string help =
+        command[0] == '\0' ? RunCommand({"--help"}).out : RunCommand({command, "--help"}).out;
+    for (const char* words : {"FLOAT", "INT", "TEXT:", "REQUIRED", "(Env:", "Excludes:",
+                              "Option Group", "SUBCOMMAND", " x 3", "[]", "\n\n\n"}) {
+      EXPECT_THAT(help, Not(HasSubstr(words))) << command;
+    }
+    for (const absl::string_view line :
+         absl::StrSplit(help.substr(0, help.find("Example")), '\n')) {
+      EXPECT_LE(line.size(), 120) << line;
+    }
+  }
+  const std::string stream = RunCommand({"stream", "--help"}).out;
+  EXPECT_THAT(stream, HasSubstr("Usage: isocenter stream [OPTIONS] INPUT\n"));
+  EXPECT_THAT(stream, HasSubstr("[default 127.0.0.1:50051; or $ISOCENTER_SERVER]"));
+  EXPECT_THAT(RunCommand({"simulate", "--help"}).out,
+              HasSubstr("What is scanned, exactly one of these:"));
+}
+
 /// A bundle of 3 frames of 8 x 8 pixels.
 std::string SmallBundle(const TemporaryDirectory& directory) {
   const std::string bundle = directory / "b";

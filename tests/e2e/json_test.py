@@ -20,7 +20,7 @@ def commands(path=()):
     names = []
     for part in re.split(r"\n(?=[A-Z][^\n]*:\n)", text):
         heading, _, rest = part.partition("\n")
-        if re.match(r"(Positionals|Options|Server|Patient|X-ray|Iterative|De-ident|Object|Truth|\[Option Group)", heading):
+        if re.match(r"(Arguments|Options|Server|Patient|X-ray|Iterative|De-ident|Object|Truth|What is scanned)", heading):
             continue
         if path and heading != "Subcommands:":
             continue
@@ -47,7 +47,7 @@ class JsonTest(support.ServiceTest):
                 text = isocenter.must(*path, "--help")
                 self.assertEqual("--json" in text, path not in WITHOUT)
                 if path not in WITHOUT:
-                    self.assertRegex(text, r"--json FILE")
+                    self.assertRegex(text, r"--json \[FILE\]")
                     self.assertIn(f"`{path[0]}", PAGE)
 
     def document(self, *arguments, code=0):

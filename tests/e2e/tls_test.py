@@ -40,7 +40,7 @@ class TlsTest(support.ServiceTest):
             *("-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.pem"),
         )
 
-    def certificate(self, name, issuer, extension):
+    def certificate(self, name, issuer, extension, days=2):
         self.ssl(
             *("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
             *("-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr"),
@@ -48,7 +48,7 @@ class TlsTest(support.ServiceTest):
         self.path(f"{name}.ext").write_text(extension + "\n")
         self.ssl(
             *("x509", "-req", "-in", f"{name}.csr", "-CA", f"{issuer}.pem", "-CAkey", f"{issuer}.key"),
-            *("-CAcreateserial", "-days", "2", "-extfile", f"{name}.ext", "-out", f"{name}.pem"),
+            *("-CAcreateserial", "-days", str(days), "-extfile", f"{name}.ext", "-out", f"{name}.pem"),
         )
 
     def tls_service(self, config="", **more):
@@ -86,6 +86,21 @@ class TlsTest(support.ServiceTest):
         process.wait_until(lambda: refused in audit.read_text(), 60, "the record of a handshake that failed")
         done = self.protocols(service, *ca, *self.client("console"))
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_log_says_who_failed_and_why(self):
+        service = self.tls_service(client_ca_file=self.path("ca.pem"))
+        ca = ("--ca", self.path("ca.pem"))
+        self.certificate("late", "ca", "extendedKeyUsage=clientAuth", days=-1)
+        failures = (
+            (ca, "the client showed no certificate"),
+            ((*ca, *self.client("late")), "the client's certificate 'CN=late' has expired on 20"),
+            ((), "the client sent plain text to the port of TLS"),
+        )
+        for options, why in failures:
+            self.assertEqual(self.protocols(service, *options).returncode, 1)
+            line = f'event=tls_handshake_failed endpoint=grpc address="127.0.0.1" why="{why}'
+            process.wait_until(lambda told=line: told in service.process.output(), 60, line)
+            time.sleep(1.1)  # one line a second
 
     def test_who_resets_streams_without_end_is_cut(self):
         service = self.tls_service()

@@ -40,13 +40,13 @@ class FullDiskTest : public ::testing::Test {
     if (!why_not.empty()) GTEST_SKIP() << "a small disk cannot be mounted here: " << why_not;
   }
 
-  void StartServer(const std::string& config = "") {
+  void StartServer(const std::string& config = "", const char* spool = "spool") {
     const fs::path file = Path("site.txt");
     std::ofstream(file) << config;
     daemon_ = std::make_unique<Daemon>(
         Path("archive").string(),
         std::vector<std::string>{absl::StrCat("--config=", file.string()),
-                                 absl::StrCat("--spool=", Path("spool").string()),
+                                 absl::StrCat("--spool=", Path(spool).string()),
                                  absl::StrCat("--grpc_address=127.0.0.1:", port_)});
     ASSERT_EQ(daemon_->grpc_port(), port_) << "isocenterd did not start";
   }
@@ -183,6 +183,37 @@ TEST_F(FullDiskTest, AVolumeThatWaitsForRoomIsStoredAfterARestart) {
       [&] { return Metric(daemon_->metrics_port(), "isocenter_jobs_waiting_for_room") == 1.; }));
   FreeDisk(Path("archive"));
   ExpectTheVolume(*console);
+}
+
+TEST_F(FullDiskTest, JobsAreDeletedFromAFullArchiveAlsoAfterARestart) {
+  // One disk for all, as sites have it that configure nothing.
+  ASSERT_NO_FATAL_FAILURE(MakeDisk(Path("archive"), 96 << 20));
+  if (IsSkipped()) return;
+  ASSERT_FALSE(UndisturbedVolume().empty());
+  StartServer("", "archive/spool");
+  std::vector<std::string> ids;
+  for (const char* patient : {"first", "second"}) {
+    ScanConsole console(port_, ScanHeader(patient));
+    ExpectTheVolume(console);
+    ids.push_back(console.told().job_id);
+  }
+  FillDisk(Path("archive"), 0);
+  const absl::Status deleted = client::JobClient(ChannelTo(port_)).Delete(ids[0]);
+  EXPECT_TRUE(deleted.ok()) << deleted;
+
+  daemon_->Signal(SIGTERM);
+  EXPECT_EQ(daemon_->Wait(), 0);
+  FillDisk(Path("archive"), 0);
+  StartServer("", "archive/spool");
+  ScanConsole refused(port_, ScanHeader("refused"));
+  ASSERT_TRUE(refused.Await([](const ScanConsole::Told&) { return false; }));
+  EXPECT_TRUE(absl::IsResourceExhausted(*refused.told().ended)) << *refused.told().ended;
+  EXPECT_THAT(std::string(refused.told().ended->message()), HasSubstr("are free"));
+  const absl::Status after = client::JobClient(ChannelTo(port_)).Delete(ids[1]);
+  EXPECT_TRUE(after.ok()) << after;
+  FreeDisk(Path("archive"));
+  ScanConsole taken(port_, ScanHeader("taken"));
+  ExpectTheVolume(taken);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "proto/wire/geometry.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -111,6 +112,32 @@ void PrintModel(const GeometryFit& fit, std::FILE* file) {
   }
 }
 
+// A phantom beside the isocentre changes the distance by less, and a sagging arm either by less.
+constexpr double kMostFromOwnPercent = 1.5;
+
+/// What matrices found and those of the sweep's own header say differently; a table in another
+/// scale explains all shadows and moves the source.
+std::vector<std::string> OffTheSweepsOwn(const GeometryFit& fit, const SweepSource& source) {
+  double origin = 0, detector = 0;
+  for (const ProjectionMatrix& matrix : source.trajectory()) {
+    const absl::StatusOr<Camera> camera = Decompose(matrix);
+    if (!camera.ok()) return {};
+    origin += Norm(camera->source) / source.frames();
+    detector += camera->focal_u_px * source.detector().pitch_u_mm / source.frames();
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [what, found, own] :
+       {std::tuple("source to origin", fit.source_to_origin_mm, origin),
+        {"source to detector", fit.source_to_detector_mm, detector}}) {
+    if (100 * std::abs(found / own - 1) <= kMostFromOwnPercent) continue;
+    warnings.push_back(absl::StrFormat(
+        "%s is %.1f mm, and %.1f mm by the sweep's own matrices; expected is within %g %%: is the "
+        "table of balls in millimetres and of this phantom, or are the sweep's matrices nominal?",
+        what, found, own, kMostFromOwnPercent));
+  }
+  return warnings;
+}
+
 absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckDestinations(options));
   ISO_ASSIGN_OR_RETURN(BeadTable table, FindBeadTable("--beads", options.beads));
@@ -125,13 +152,16 @@ absl::Status Calibrate(const Options& options) {
                                                       source.i0_counts(), source.frames()));
   ThreadPool pool(UsableCores());
   ISO_RETURN_IF_ERROR(AddFrames(source, *sweep, pool));
-  ISO_ASSIGN_OR_RETURN(const GeometryFit fit,
+  ISO_ASSIGN_OR_RETURN(GeometryFit fit,
                        sweep->Fit({.model = options.model == "auto"     ? GeometryModel::kAuto
                                             : options.model == "frames" ? GeometryModel::kFrames
                                                                         : GeometryModel::kArm,
                                    .world = options.world == "phantom" ? GeometryWorld::kPhantom
                                                                        : GeometryWorld::kOrbit},
                                   pool));
+  for (std::string& warning : OffTheSweepsOwn(fit, source)) {
+    fit.warnings.push_back(std::move(warning));
+  }
   if (!options.matrices.empty()) {
     ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(fit.matrices)));
   }
@@ -161,7 +191,10 @@ void AddCalibrateGeometryCommand(flags::Command calibrate) {
       "      --mode bin2 --valid-days 90 --out room3_geometry.isocal\n"
       "A table has x, y, z and diameter in mm on each line. docs/geometry.md says what the phantom "
       "must be,\nin which frame the matrices are, and when they are good enough.");
-  command.Add("--sweep", o.sweep, "acquisition of the phantom; its matrices are not looked at")
+  command
+      .Add("--sweep", o.sweep,
+           "acquisition of the phantom; of its matrices only the distances are held against those "
+           "found")
       .Required()
       .Type("PATH");
   command.Add("--beads", o.beads, "the phantom: helix, rings, or a table of its balls")

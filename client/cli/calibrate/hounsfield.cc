@@ -83,7 +83,8 @@ absl::Status Calibrate(const Options& options) {
   std::fputs(FormatTable(rows).c_str(), options.set.to.json.progress());
   *opened.set.mutable_hounsfield() =
       wire::ToProto(ops::Calibration{.hounsfield = fit.table}).hounsfield();
-  return WriteInto(std::move(opened.set), {"hu", fit.figures, PictureOf(fit)}, options.set);
+  return WriteInto(std::move(opened.set), {"hu", fit.figures, PictureOf(fit), fit.warnings},
+                   options.set);
 }
 
 }  // namespace

@@ -180,7 +180,9 @@ absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const SetOut
                               {"warnings", report.warnings}};
   json.update(details);
   return output.json.Report(
-      absl::StrCat(FigureTable(report.figures), output.out, ": ", set.name(), "\n"), json);
+      absl::StrCat(FigureTable(report.figures), output.out, ": ", set.name(),
+                   "; `isocenter calibrations add ", output.out, "` has the service keep it\n"),
+      json);
 }
 
 absl::Status WriteInto(v1::CalibrationSet set, Report report, IntoSet into) {

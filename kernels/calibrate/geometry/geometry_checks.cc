@@ -133,6 +133,13 @@ void Summarise(GeometryFit& fit) {
         "lacks a ball, or something else is in the beam",
         Median(unexplained)));
   }
+  if (std::abs(fit.mean_aspect) > kMostMeanAspect) {
+    fit.warnings.push_back(absl::StrFormat(
+        "pixels' sides differ by %.2f %% in the mean of all frames; expected of a flat panel is at "
+        "most %g %%: are the table's coordinates along its axis (z) right, and the detector's "
+        "pitches?",
+        100 * std::abs(fit.mean_aspect), 100 * kMostMeanAspect));
+  }
   fit.figures = {
       {"frames", static_cast<double>(fit.frames.size()), ""},
       {"balls measured in a frame, mean", measured / static_cast<double>(fit.frames.size()), ""},

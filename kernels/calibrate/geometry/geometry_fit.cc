@@ -308,6 +308,7 @@ class Fitter {
       const double aspect =
           std::abs(camera.aspect) * detector_.pitch_v_mm / detector_.pitch_u_mm - 1;
       fit_.most_aspect = std::max(fit_.most_aspect, std::abs(aspect));
+      fit_.mean_aspect += aspect / static_cast<double>(frames_.size());
       fit_.most_skew = std::max(fit_.most_skew, std::abs(camera.skew));
     }
     fit_.rms_px = std::sqrt(squares / std::max(1.0, count));

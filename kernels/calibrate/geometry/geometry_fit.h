@@ -28,6 +28,9 @@ inline constexpr double kMostPointSigmaPx = 0.1;
 /// balls that are not where the table has them (mm), of which so many may be left out.
 inline constexpr double kMostBallErrorMm = 0.1;
 inline constexpr double kMostWrongBalls = 0.05;
+/// How much the sides of a panel's pixels may differ, in the mean of all frames, before it is the
+/// table that has one axis of another length: of a real arm 0.3 %, in single frames 0.6 %.
+inline constexpr double kMostMeanAspect = 0.005;
 
 enum class GeometryModel {
   /// kArm where it explains the shadows as well as kFrames does, else kFrames.
@@ -88,6 +91,7 @@ struct GeometryFit {
   // not: the ratio of their sides and the angle of rows and columns are then fitted too.
   int parameters = 0;
   double most_aspect = 0, most_skew = 0;        // relative to the pitches, radians: the largest
+  double mean_aspect = 0;                       // with its sign
   double rms_square_px = 0, rms_eleven_px = 0;  // per degree of freedom, of frames alone
   std::vector<FrameReport> frames;
   std::vector<BallReport> balls;

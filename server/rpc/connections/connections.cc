@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/log.h"
@@ -98,6 +99,16 @@ bool Connections::Cut(const Peer& peer) {
 void Connections::Shun(const std::string& host) {
   absl::MutexLock lock(&mutex_);
   shunned_[host] = SteadyNow() + kPenalty;
+}
+
+std::vector<std::string> Connections::HostsBeside(const std::vector<Peer>& known) {
+  std::set<std::string> hosts;
+  absl::MutexLock lock(&mutex_);
+  Forget();
+  for (const Connection& each : connections_) {
+    if (std::ranges::find(known, each.peer) == known.end()) hosts.insert(each.peer.host);
+  }
+  return {hosts.begin(), hosts.end()};
 }
 
 std::map<std::string, int> Connections::ForgetClosed() {

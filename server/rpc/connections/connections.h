@@ -40,6 +40,8 @@ class Connections {
   bool Cut(const Peer& peer);
   /// Lets no connection of a host in for a while.
   void Shun(const std::string& host);
+  /// The hosts of the open connections that are not `known`, each once.
+  std::vector<std::string> HostsBeside(const std::vector<Peer>& known);
   /// Forgets those that are closed: how many of which host.
   std::map<std::string, int> ForgetClosed();
 

@@ -130,9 +130,13 @@ TEST(FitBone, RefusesWhatIsNotGoodEnough) {
   for (BoneStep& step : steps) step.water_mm *= 1.05;
   EXPECT_THAT(refusal(steps), HasSubstr("off the water polynomial is"));
   steps = Steps(beam);
+  for (BoneStep& step : steps) step.bone_mm /= 10;  // in centimetres
+  EXPECT_THAT(refusal(steps), HasSubstr("are the thicknesses of bone and water right"));
+  steps = Steps(beam);
   steps[3].line_integral = std::nan("");
   EXPECT_THAT(refusal(steps), HasSubstr("have a line integral of nan"));
-  EXPECT_EQ(FitBone(Steps(beam), {}, 0.02).status().code(), absl::StatusCode::kInvalidArgument);
+  // Without its polynomial water is as hard as bone.
+  EXPECT_EQ(FitBone(Steps(beam), {}, 0.02).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(FitBone(Steps(beam), water.polynomial, 0).status().message()),
               HasSubstr("water's attenuation is 0 /mm"));
 }

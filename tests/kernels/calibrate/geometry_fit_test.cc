@@ -115,6 +115,18 @@ TEST_F(GeometryFitTest, PixelsThatAreNotSquareAreFittedWhereTheBallsSaySo) {
   }
 }
 
+// One axis of the table is 1 % too long: eleven parameters explain the shadows, as pixels that are
+// not square, and the residuals say nothing.
+TEST_F(GeometryFitTest, ATableOfAnotherLengthAlongItsAxisIsAskedFor) {
+  BeadTable longer = HelixBeads();
+  for (Bead& bead : longer) bead.center.z *= 1.01;
+  const auto fit = Fit(HelixBeads(), longer);
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  ASSERT_THAT(fit->warnings, SizeIs(1));
+  EXPECT_THAT(fit->warnings[0], HasSubstr("pixels' sides differ by 1.0"));
+  EXPECT_THAT(fit->warnings[0], HasSubstr("are the table's coordinates along its axis (z) right"));
+}
+
 TEST_F(GeometryFitTest, ABallOfAnotherSizeIsNamed) {
   for (const double real_mm : {1.5, 2.0}) {
     BeadTable real = HelixBeads();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "kernels/phantom/generator.h"
@@ -49,6 +50,31 @@ TEST(HounsfieldFit, TakesMeansOfInserts) {
   }
   EXPECT_EQ(fit->figures[1].name, "largest error before the table");
   EXPECT_NEAR(fit->figures[1].value, 60, 5);
+}
+
+// A true HU that was typed wrong bends the table both ways beside it; hardening by bone does not.
+TEST(HounsfieldFit, NamesAnInsertThatIsOffItsNeighbours) {
+  Phantom phantom;
+  EXPECT_THAT(phantom.Fit()->warnings, testing::IsEmpty());
+  phantom.inserts[2] = {"acrylic", {0, 20, 0}, 8, 560};
+  auto fit = phantom.Fit();
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  ASSERT_THAT(fit->warnings, testing::SizeIs(1));
+  EXPECT_THAT(fit->warnings[0], testing::AllOf(HasSubstr("insert 'acrylic' reads "),
+                                               HasSubstr("neighbours 'air' and 'bone'"),
+                                               HasSubstr("says 560, which is 5")));
+  phantom = {};
+  for (float& hu : phantom.voxels) hu = hu > 500 ? 1.25f * hu : hu;
+  EXPECT_THAT(phantom.Fit()->warnings, testing::IsEmpty());
+}
+
+TEST(HounsfieldFit, AsksForTheTableOfAVolumeThatIsRight) {
+  Phantom phantom;
+  for (float& hu : phantom.voxels) hu = std::round((hu - 30) / 0.97f / 500) * 500;
+  const auto fit = phantom.Fit();
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  ASSERT_THAT(fit->warnings, testing::SizeIs(1));
+  EXPECT_THAT(fit->warnings[0], HasSubstr("was the volume made with a table already?"));
 }
 
 TEST(HounsfieldFit, RefusesWhatIsNotThere) {

@@ -147,6 +147,28 @@ TEST_F(RoomTest, WhatIsPromisedToOthersIsSpared) {
   EXPECT_THAT(spool_->Jobs(), ElementsAre("b", "c", "d"));
 }
 
+TEST_F(RoomTest, AShareOfTheDiskGrowsWithWhatBecomesFree) {
+  int64_t free = 0;
+  options_.capacity_bytes = 1;  // half of a full disk
+  options_.capacity_follows_disk = true;
+  options_.disk = [&]() -> absl::StatusOr<jobs::Disk> {
+    return jobs::Disk{.id = 1, .free_bytes = free};
+  };
+  Start();
+  EXPECT_EQ(TryCreate("a").code(), absl::StatusCode::kResourceExhausted);
+  free = 2 * kFileBytes;
+  EXPECT_TRUE(TryCreate("a").ok());
+  EXPECT_EQ(spool_->usage().capacity_bytes, kFileBytes);
+  // Half of what is free and of what it holds; it never becomes less.
+  EXPECT_EQ(TryCreate("b").code(), absl::StatusCode::kResourceExhausted);
+  free = 3 * kFileBytes;
+  EXPECT_TRUE(TryCreate("b").ok());
+  EXPECT_EQ(spool_->usage().capacity_bytes, 2 * kFileBytes);
+  free = 0;
+  EXPECT_EQ(TryCreate("c").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(spool_->usage().capacity_bytes, 2 * kFileBytes);
+}
+
 TEST_F(RoomTest, TheDiskIsFreedForOthersIfThatSuffices) {
   options_.retention = absl::Hours(10);
   options_.disk = [this]() -> absl::StatusOr<jobs::Disk> {

@@ -1,0 +1,193 @@
+#include "client/flags/help.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/flags/choices.h"
+
+namespace isocenter::flags {
+namespace {
+
+constexpr size_t kColumn = 30, kWidth = 100;
+
+/// "  left    right", the right side broken between words and under itself.
+std::string Entry(const std::string& left, const std::string& right) {
+  std::string text = absl::StrCat("  ", left);
+  if (right.empty()) return text + "\n";
+  size_t column = text.size();
+  bool first = true;
+  for (const absl::string_view word : absl::StrSplit(right, ' ')) {
+    const bool begins = first && column < kColumn;
+    if (first ? !begins : column + 1 + word.size() > kWidth) {
+      text += "\n";
+      column = 0;
+    }
+    if (column < kColumn) {
+      text.append(kColumn - column, ' ');
+      column = kColumn;
+    } else {
+      text += ' ';
+      ++column;
+    }
+    absl::StrAppend(&text, word);
+    column += word.size();
+    first = false;
+  }
+  return text + "\n";
+}
+
+/// The library's name of a type, and behind it what its values may be: "INT:1 to 16".
+std::pair<std::string, std::string> TypeAndLegal(const CLI::Option& option) {
+  return absl::StrSplit(option.get_type_name(), absl::MaxSplits(':', 1));
+}
+
+bool IsSwitch(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
+
+std::string Upper(const std::string& name) { return absl::AsciiStrToUpper(name); }
+
+/// What stands for a flag's value.
+std::string ValueName(const CLI::Option& option) {
+  const auto [type, legal] = TypeAndLegal(option);
+  if (legal == "BYTES") return legal;
+  if (type == "INT" || type == "UINT") return "N";
+  if (type == "FLOAT") return "NUMBER";
+  if (!ChoicesOf(option).empty() && !option.get_lnames().empty()) {
+    return Upper(option.get_lnames().front());
+  }
+  return type;
+}
+
+std::string Name(const CLI::Option& option) {
+  if (option.get_positional()) return Upper(option.get_name(true, false));
+  std::string name = absl::StrJoin(absl::StrSplit(option.get_name(false, true), ','), ", ");
+  if (IsSwitch(option)) return name;
+  const std::string value = ValueName(option);
+  if (option.get_expected_min() == 0) return absl::StrCat(name, " [", value, "]");
+  absl::StrAppend(&name, " ", value);
+  if (option.get_expected_max() == CLI::detail::expected_max_vector_size) name += "...";
+  return name;
+}
+
+std::string NamesOf(const std::set<CLI::Option*>& options) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : options) names.push_back(option->get_name());
+  std::ranges::sort(names);
+  return absl::StrJoin(names, ", ");
+}
+
+/// What holds of its values, each a part of the brackets behind a description.
+std::string Terms(const CLI::Option& option) {
+  std::vector<std::string> terms;
+  if (option.get_required() && !option.get_positional()) terms.emplace_back("required");
+  const std::string legal = TypeAndLegal(option).second;
+  if (const std::vector<std::string> choices = ChoicesOf(option); !choices.empty()) {
+    terms.push_back(choices.size() == 1
+                        ? choices.front()
+                        : absl::StrCat(absl::StrJoin(choices.begin(), choices.end() - 1, ", "),
+                                       " or ", choices.back()));
+  } else if (!legal.empty() && legal != "BYTES") {
+    terms.push_back(option.get_expected_min() > 1 ? absl::StrCat("each ", legal) : legal);
+  }
+  // Of a value that may be left out, the description says what that means.
+  if (!IsSwitch(option) && !option.get_default_str().empty() && option.get_expected_min() > 0) {
+    terms.push_back(absl::StrCat("default ", option.get_default_str()));
+  }
+  if (!option.get_envname().empty()) terms.push_back(absl::StrCat("or $", option.get_envname()));
+  if (!option.get_needs().empty()) {
+    terms.push_back(absl::StrCat("with ", NamesOf(option.get_needs())));
+  }
+  if (!option.get_excludes().empty()) {
+    terms.push_back(absl::StrCat("not with ", NamesOf(option.get_excludes())));
+  }
+  return terms.empty() ? "" : absl::StrCat(" [", absl::StrJoin(terms, "; "), "]");
+}
+
+std::string Section(const std::string& heading, const std::vector<const CLI::Option*>& options) {
+  if (options.empty()) return "";
+  std::string text = absl::StrCat("\n", heading, ":\n");
+  for (const CLI::Option* option : options) {
+    absl::StrAppend(&text,
+                    Entry(Name(*option), absl::StrCat(option->get_description(), Terms(*option))));
+  }
+  return text;
+}
+
+std::vector<const CLI::Option*> Flags(const CLI::App& app, const std::string& group) {
+  return app.get_options([&group](const CLI::Option* option) {
+    return option->get_group() == group && option->nonpositional();
+  });
+}
+
+std::vector<const CLI::Option*> Positionals(const CLI::App& app) {
+  return app.get_options([](const CLI::Option* option) { return option->get_positional(); });
+}
+
+/// Commands by their headings; a part without a name is a group of flags.
+std::string Parts(const CLI::App& app) {
+  std::string text;
+  std::vector<std::string> headings;
+  for (const CLI::App* part : app.get_subcommands({})) {
+    if (!part->get_name().empty()) {
+      if (std::ranges::find(headings, part->get_group()) == headings.end()) {
+        headings.push_back(part->get_group());
+      }
+      continue;
+    }
+    const CLI::Option* help = part->get_help_ptr();  // which nobody can give
+    absl::StrAppend(
+        &text,
+        Section(absl::StrCat(part->get_group(), ", ", part->get_description()),
+                part->get_options([help](const CLI::Option* option) { return option != help; })));
+  }
+  for (const std::string& heading : headings) {
+    absl::StrAppend(&text, "\n", heading, ":\n");
+    for (const CLI::App* part : app.get_subcommands({})) {
+      if (part->get_name().empty() || part->get_group() != heading) continue;
+      absl::StrAppend(&text, Entry(part->get_name(), part->get_description()));
+    }
+  }
+  return text;
+}
+
+std::string Usage(const CLI::App& app, const std::string& name) {
+  std::string text = absl::StrCat("Usage: ", name, " [OPTIONS]");
+  for (const CLI::Option* option : Positionals(app)) {
+    std::string shown = Name(*option);
+    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) shown += "...";
+    absl::StrAppend(&text, " ", option->get_required() ? shown : absl::StrCat("[", shown, "]"));
+  }
+  const auto named = [](const CLI::App* part) { return !part->get_name().empty(); };
+  if (!app.get_subcommands(named).empty()) {
+    text += app.get_require_subcommand_min() == 0 ? " [COMMAND]" : " COMMAND";
+  }
+  return text + "\n";
+}
+
+class Format : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode /*mode*/) const override {
+    std::string text = absl::StrCat(app->get_description(), "\n", Usage(*app, name),
+                                    Section("Arguments", Positionals(*app)));
+    for (const std::string& group : app->get_groups()) {
+      absl::StrAppend(&text, Section(group, Flags(*app, group)));
+    }
+    absl::StrAppend(&text, Parts(*app));
+    if (!app->get_footer().empty()) absl::StrAppend(&text, "\n", app->get_footer(), "\n");
+    return text;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<CLI::FormatterBase> HelpFormat() { return std::make_shared<Format>(); }
+
+}  // namespace isocenter::flags
