@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/fan_beam.h"
+#include "client/cli/gated/reconstruct_gates.h"
 #include "client/cli/local_acquisition.h"
 #include "client/cli/new_defects.h"
 #include "client/cli/options/acquisition_flags.h"
@@ -59,6 +61,7 @@ struct Options {
   std::string precision = "exact";
   std::string algorithm = "fdk";
   IterativeFlags iterative;
+  GatingFlags gating;
   std::string curve;
   std::string fan_beam_kernel = "exact";
   int fan_beam_decrease = 0;
@@ -274,6 +277,25 @@ formats::Destination VolumeDestination(const Options& options) {
           .inputs = {options.acquisition.input, options.acquisition.projections}};
 }
 
+/// What gating does not go with. Errors: wrong usage.
+absl::Status CheckGatingFlags(const Options& options) {
+  if (!options.gating.given()) return absl::OkStatus();
+  const bool iterative = options.algorithm != "fdk";
+  for (const auto& [flag, given, why] :
+       {std::tuple("--metal", options.metal, "second passes are of all frames"),
+        {"--bone", options.bone, "second passes are of all frames"},
+        {"--scatter", options.scatter, "second passes are of all frames"},
+        {"--cone-beam", options.cone_beam, "second passes are of all frames"},
+        {"--stripes", options.stripes, "second passes are of all frames"},
+        {"--curve", !options.curve.empty(), "there is a curve of one volume only"},
+        {"--deadline", options.deadline_seconds > 0, "all gates have the same passes"},
+        {"--cycle-smoothing or --cycle-rounds with fdk", options.gating.together() && !iterative,
+         "phases learn of each other between iterations"}}) {
+    if (given) return flags::WrongUsage(absl::StrCat(flag, " with --phase or --gates: ", why));
+  }
+  return absl::OkStatus();
+}
+
 /// Settings of the algorithm; none for fdk. Checks all flags that need no acquisition.
 absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options& options) {
   ISO_RETURN_IF_ERROR(ChosenGrid(options.acquisition).status());
@@ -291,6 +313,7 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
                      absl::StrJoin(all.begin() + 1, all.end(), ", ")));
   }
   if (!options.curve.empty()) ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
+  ISO_RETURN_IF_ERROR(CheckGatingFlags(options));
   if (!iterative) return std::nullopt;
   for (const auto& [flag, given] : {std::pair("--metal", options.metal),
                                     {"--bone", options.bone},
@@ -333,6 +356,7 @@ absl::Status ReconstructSlices(const Options& o) {
       {"--projections", !o.acquisition.projections.empty()},
       {"--i0", o.acquisition.i0.has_value()},
       {"--rings", o.rings},
+      {"--phase or --gates", o.gating.given()},
       {"--find-defects", o.find_defects},
       {"--print-plan", o.print_plan}};
   for (const auto& [flag, given] : refused) {
@@ -365,7 +389,12 @@ absl::Status Reconstruct(Options options) {
       options.precision == "fast" ? ops::Precision::kFast : ops::Precision::kExact;
   ISO_ASSIGN_OR_RETURN(const std::optional<recon::IterativeSettings> iterative,
                        CheckFlags(options));
+  ISO_ASSIGN_OR_RETURN(const std::vector<PhaseWindow> windows, WindowsOf(options.gating));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
+  std::vector<float> phases;
+  if (!windows.empty()) {
+    ISO_ASSIGN_OR_RETURN(phases, PhasesOf(*source));
+  }
   std::vector<std::string> warnings;
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition,
                        CalibratedAcquisition(source->header(), options.calibration, warnings));
@@ -380,16 +409,35 @@ absl::Status Reconstruct(Options options) {
   if (!plan.ok()) return OthersHelp(SmallerSizeHelps(plan.status()), acquisition);
   for (std::string& warning : WarningsOf(*plan)) warnings.push_back(std::move(warning));
   PrintWarnings(warnings);
+  const GatedRequest gated{.flags = options.gating,
+                           .windows = windows,
+                           .phases = phases,
+                           .scan = acquisition,
+                           .grid = volume.grid,
+                           .position = patient_position,
+                           .fdk = options.fdk,
+                           .iterative = iterative,
+                           .rings = options.rings,
+                           .input = options.acquisition.input,
+                           .out = options.out,
+                           .algorithm = options.algorithm,
+                           .warnings = warnings};
+  if (!windows.empty()) ISO_RETURN_IF_ERROR(CheckGates(gated));
   if (options.print_plan) {
     std::fputs(std::visit([](const auto& made) { return recon::PlanText(made); }, *plan).c_str(),
                options.json.progress());
     std::fflush(options.json.progress());
   }
-  const int64_t frames_bytes = source->frame_bytes() * source->header().frame_count();
+  int64_t frames_bytes = source->frame_bytes() * source->header().frame_count();
+  if (!windows.empty()) frames_bytes += GatedBytes(gated);
   ISO_RETURN_IF_ERROR(SmallerSizeHelps(CheckMemory(*plan, frames_bytes, devices)));
   formats::Destination destination = VolumeDestination(options);
-  destination.bytes = static_cast<uint64_t>(recon::VolumeBytes(volume.grid));
-  ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
+  destination.bytes =
+      std::max<size_t>(1, windows.size()) * static_cast<uint64_t>(recon::VolumeBytes(volume.grid));
+  for (size_t i = 0; i < std::max<size_t>(1, windows.size()); ++i) {
+    destination.path = GateFile(options.out, options.gating, i);
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
+  }
 
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
   if (options.fdk.truncation == ops::Truncation::kNone) {
@@ -406,6 +454,7 @@ absl::Status Reconstruct(Options options) {
     plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
     if (!plan.ok()) return plan.status();
   }
+  if (!windows.empty()) return ReconstructGates(gated, frames, devices, options.json);
   volume.voxels.resize(volume.grid.voxels());
   const HostView3<float> voxels(volume.voxels.data(), volume.grid.shape());
   const absl::Time begin = absl::Now();
@@ -514,6 +563,8 @@ void AddReconstructCommand(flags::Command program) {
       "  isocenter reconstruct raw --out corrected.mha --calibration room3.isocal\n"
       "  isocenter reconstruct head --out sart.mha --algorithm os_sart --iterations 10 --curve "
       "curve.png\n"
+      "  isocenter reconstruct heart --out rest.mha --phase 0.8 --phase-width 0.2\n"
+      "  isocenter reconstruct heart --out beat.mha --gates 8 --algorithm asd_pocs --prior 3\n"
       "INPUT may be a fan-beam scan, too: a directory with fan_beam.json.\n"
       "On an arc that is too short for fdk (limited angle) iterative algorithms begin with "
       "nothing, and say so.");
@@ -545,6 +596,7 @@ void AddReconstructCommand(flags::Command program) {
   iterations
       .Add("--deadline", o.deadline_seconds, "seconds after which no further pass begins; 0: none")
       .Range(0.0, 604800.0);
+  AddGatingFlags(command.Under("Phases of a moving organ"), o.gating);
   AddDeviceFlags(command.Under("Device"), o);
   command.Does([options] { return Reconstruct(*options); });
 }

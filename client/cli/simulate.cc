@@ -130,6 +130,12 @@ formats::BundleDescription Describe(const SimulateOptions& options, const Physic
     description["truth_pose"] =
         options.motion.truth_frame ? absl::StrCat("frame ", *options.motion.truth_frame) : "rest";
   }
+  if (options.organ.moves()) {
+    description["organ_motion"] = options.organ.kind;
+    description["cycles"] = absl::StrCat(options.organ.curve.cycles);
+    description["truth_phase"] =
+        options.organ.truth_phase ? absl::StrCat(*options.organ.truth_phase) : "rest";
+  }
   if (!options.sweep.empty()) {
     description["sweep"] = options.sweep;
   } else if (!options.beads.empty()) {
@@ -143,11 +149,19 @@ formats::BundleDescription Describe(const SimulateOptions& options, const Physic
   return description;
 }
 
-/// `object` may be nullptr where there are `physics`.
+/// --phantom thorax with the organ as it is in a phase.
+std::unique_ptr<phantom::Phantom> ObjectInPhase(const SimulateOptions& options, double phase) {
+  const phantom::Organ organ = options.organ.organ();
+  return phantom::MakeThorax(ScaleMm(options), kMuWaterPerMm, organ,
+                             phantom::Excursion(organ, phase));
+}
+
+/// `object` may be nullptr where there are `physics`. `phases`: of the frames, where an organ
+/// moves.
 absl::Status WriteFrames(const SimulateOptions& options, const phantom::Phantom* object,
-                         PhysicsFrames* physics, const Detector& detector,
-                         const Trajectory& trajectory, formats::FrameSink& sink, ThreadPool& pool,
-                         const Interrupt& interrupt) {
+                         PhysicsFrames* physics, const std::vector<float>& phases,
+                         const Detector& detector, const Trajectory& trajectory,
+                         formats::FrameSink& sink, ThreadPool& pool, const Interrupt& interrupt) {
   const Shape3 shape{1, detector.rows, detector.columns};
   std::vector<float> line_integrals(shape.count());
   std::vector<uint16_t> counts(options.pixel == "counts" ? shape.count() : 0);
@@ -157,8 +171,10 @@ absl::Status WriteFrames(const SimulateOptions& options, const phantom::Phantom*
     if (physics != nullptr) {
       ISO_RETURN_IF_ERROR(physics->Next(options.subsamples, pool, counts));
     } else {
-      phantom::ProjectView(*object, trajectory[view], detector, options.subsamples, pool,
-                           {line_integrals.data(), shape});
+      std::unique_ptr<phantom::Phantom> moved;
+      if (!phases.empty()) moved = ObjectInPhase(options, phases[view]);
+      phantom::ProjectView(moved ? *moved : *object, trajectory[view], detector, options.subsamples,
+                           pool, {line_integrals.data(), shape});
       if (!counts.empty()) {
         phantom::ToCounts(line_integrals, options.i0, options.noise, static_cast<int>(view),
                           counts);
@@ -180,18 +196,17 @@ absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenObject(const SimulateOptio
   return phantom::MakePhantom(options.phantom, ScaleMm(options), kMuWaterPerMm);
 }
 
-absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(const SimulateOptions& options,
-                                                               const std::string& format,
-                                                               const PhysicsFrames* frames,
-                                                               const Detector& detector,
-                                                               const Trajectory& trajectory) {
+absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(
+    const SimulateOptions& options, const std::string& format, const PhysicsFrames* frames,
+    const std::vector<float>& phases, const Detector& detector, const Trajectory& trajectory) {
   const double i0_counts = frames != nullptr ? frames->setup().detector.signal_counts : options.i0;
   const v1::AcquisitionHeader header = MakeHeader(options, i0_counts, detector, trajectory);
   if (format == "dicom-xa") return formats::CreateXaRun(options.out, header, trajectory);
   if (format == "bundle") {
     return formats::CreateBundle(
         options.out, header, Describe(options, frames),
-        frames == nullptr || !options.sweep.empty() ? std::vector<float>() : frames->told_doses());
+        frames == nullptr || !options.sweep.empty() ? std::vector<float>() : frames->told_doses(),
+        phases);
   }
   const recon::Acquisition acquisition{.detector = detector,
                                        .pixel_type = options.pixel == "counts"
@@ -257,6 +272,7 @@ absl::Status WriteTruthInPose(const SimulateOptions& options,
                               const Trajectory& trajectory, const std::vector<RigidPose>& poses,
                               ThreadPool& pool, const Interrupt& interrupt) {
   if (options.truth.empty()) return absl::OkStatus();
+  if (options.organ.truth_phase) object = ObjectInPhase(options, *options.organ.truth_phase);
   if (options.motion.truth_frame) {
     object = std::make_shared<phantom::MovedPhantom>(std::move(object),
                                                      poses[*options.motion.truth_frame]);
@@ -271,6 +287,21 @@ absl::Status WriteTables(const SimulateOptions& options, const Trajectory& traje
   }
   return options.motion.poses.empty() ? absl::OkStatus()
                                       : formats::WriteText(options.motion.poses, MotionText(poses));
+}
+
+absl::StatusOr<std::vector<float>> CheckedPhases(const SimulateOptions& options,
+                                                 const std::string& format, size_t frames) {
+  if (options.organ.moves() && options.phantom != "thorax") {
+    return flags::WrongUsage(
+        absl::StrCat("--organ-motion with ", ObjectName(options), "; legal is --phantom thorax"));
+  }
+  for (const auto& [flag, given] :
+       {std::pair("--physics", !options.physics.empty()), {"--format", format != "bundle"}}) {
+    if (!given || !options.organ.moves()) continue;
+    return flags::WrongUsage(
+        absl::StrCat("--organ-motion with ", flag, "; legal is a bundle of ideal frames"));
+  }
+  return OrganPhases(options.organ, static_cast<int>(frames));
 }
 
 absl::Status Simulate(const SimulateOptions& options) {
@@ -290,6 +321,8 @@ absl::Status Simulate(const SimulateOptions& options) {
                        MotionPoses(options.motion, static_cast<int>(trajectory.size())));
   // Matrices of the object at rest: what the arm says stays as it is, and is written.
   ISO_ASSIGN_OR_RETURN(const Trajectory seen, SeenAtRest(trajectory, poses));
+  ISO_ASSIGN_OR_RETURN(const std::vector<float> phases,
+                       CheckedPhases(options, format, trajectory.size()));
   std::shared_ptr<phantom::Phantom> object;
   if (options.sweep.empty()) {
     ISO_ASSIGN_OR_RETURN(object, OpenObject(options));
@@ -299,9 +332,9 @@ absl::Status Simulate(const SimulateOptions& options) {
                        MakePhysicsFrames(options, object.get(), detector, seen, pool, interrupt));
   PhysicsFrames* const frames = physics ? &*physics : nullptr;
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSink> sink,
-                       CreateSink(options, format, frames, detector, trajectory));
+                       CreateSink(options, format, frames, phases, detector, trajectory));
   ISO_RETURN_IF_ERROR(
-      WriteFrames(options, object.get(), frames, detector, seen, *sink, pool, interrupt));
+      WriteFrames(options, object.get(), frames, phases, detector, seen, *sink, pool, interrupt));
   ISO_RETURN_IF_ERROR(WriteTables(options, trajectory, poses));
   ISO_RETURN_IF_ERROR(WriteTruthInPose(options, object, frames ? &frames->setup() : nullptr,
                                        detector, trajectory, poses, pool, interrupt));
@@ -326,6 +359,7 @@ void AddSimulateCommand(flags::Command program) {
       "  isocenter simulate --phantom head --out raw --physics room3.textproto\n"
       "  isocenter simulate --phantom head --out moved --motion smooth --motion-mm 4 --poses "
       "true.csv\n"
+      "  isocenter simulate --phantom thorax --out heart --organ-motion heart --cycles 20\n"
       "  isocenter simulate --phantom head --out wide --trajectory circle --displace-px 120\n"
       "  isocenter simulate --beads helix --out beads --photons 30000 --matrices true.csv\n"
       "  isocenter simulate --sweep dark --out dark --physics room3.textproto --frames 100\n"

@@ -304,6 +304,10 @@ absl::Status Stream(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckServer(options.server));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSource> source,
                        OpenAcquisition(options.acquisition));
+  if (source->phase(0)) {
+    std::fprintf(
+        stderr, "note: the frames tell phases, which are not sent: the volume is of all of them\n");
+  }
   ISO_ASSIGN_OR_RETURN(const std::set<uint32_t> skipped,
                        ParseFrameList(options.skip_frames, source->header().frame_count()));
   v1::AcquisitionHeader header = source->header();

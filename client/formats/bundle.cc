@@ -7,11 +7,14 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/formats/file.h"
 #include "client/formats/json_file.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/geometry/phases/phase_signal.h"
+#include "kernels/geometry/phases/phase_window.h"
 #include "kernels/ops/corrections.h"
 #include "proto/text/message_text.h"
 #include "proto/wire/acquisition.h"
@@ -23,9 +26,11 @@ constexpr char kHeaderFile[] = "acquisition.textproto";
 constexpr char kFramesFile[] = "frames.raw";
 constexpr char kDescriptionFile[] = "bundle.json";
 constexpr char kDosesFile[] = "doses.txt";
+constexpr char kPhasesFile[] = "phases.txt";
+constexpr char kSignalFile[] = "signal.txt";
 constexpr char kFormatName[] = "isocenter-bundle";
-constexpr uint64_t kDosesLimit = 1 << 20;  // 10000 numbers
-constexpr uint64_t kTextLimit = 64 << 20;  // 10000 matrices in text are about 3 MB
+constexpr uint64_t kNumbersLimit = 1 << 20;  // 10000 numbers
+constexpr uint64_t kTextLimit = 64 << 20;    // 10000 matrices in text are about 3 MB
 
 absl::StatusOr<v1::AcquisitionHeader> ReadHeader(const std::filesystem::path& path) {
   ISO_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kTextLimit));
@@ -34,13 +39,30 @@ absl::StatusOr<v1::AcquisitionHeader> ReadHeader(const std::filesystem::path& pa
   return header;
 }
 
-absl::Status CheckDoses(absl::string_view name, std::span<const float> doses, uint32_t frames) {
-  if (doses.size() != frames) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " has ", doses.size(), " doses; legal is one for each of ", frames, " frames"));
+/// What frames tell beside their pixels, a number each.
+struct Told {
+  const char* file;
+  const char* name;  // of many
+  absl::Status (*check)(int64_t frame, double number);
+};
+constexpr Told kDoses{kDosesFile, "doses", ops::CheckGivenDose};
+constexpr Told kPhases{kPhasesFile, "phases", [](int64_t frame, double phase) {
+                         return CheckPhase(absl::StrCat("the phase of frame ", frame), phase);
+                       }};
+constexpr Told kSignal{kSignalFile, "numbers",  // PhasesOfSignal checks them
+                       [](int64_t, double) { return absl::OkStatus(); }};
+/// Cycles whose lengths differ by more are not one organ's, or a peak was not found.
+constexpr double kMostUneven = 1.8;
+
+absl::Status CheckNumbers(absl::string_view name, const Told& told, std::span<const float> numbers,
+                          uint32_t frames) {
+  if (numbers.size() != frames) {
+    return absl::InvalidArgumentError(absl::StrCat(name, " has ", numbers.size(), " ", told.name,
+                                                   "; legal is one for each of ", frames,
+                                                   " frames"));
   }
-  for (size_t i = 0; i < doses.size(); ++i) {
-    const absl::Status status = ops::CheckGivenDose(static_cast<int64_t>(i), doses[i]);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const absl::Status status = told.check(static_cast<int64_t>(i), numbers[i]);
     if (!status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(name, ": ", status.message()));
     }
@@ -49,21 +71,55 @@ absl::Status CheckDoses(absl::string_view name, std::span<const float> doses, ui
 }
 
 /// A number on each line; none where there is no such file.
-absl::StatusOr<std::vector<float>> ReadDoses(const std::filesystem::path& path, uint32_t frames) {
-  std::vector<float> doses;
+absl::StatusOr<std::vector<float>> ReadNumbers(const std::filesystem::path& directory,
+                                               const Told& told, uint32_t frames) {
+  const std::filesystem::path path = directory / told.file;
+  std::vector<float> numbers;
   std::error_code unreadable;  // is said when it is opened
-  if (!std::filesystem::exists(path, unreadable) && !unreadable) return doses;
-  ISO_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kDosesLimit));
+  if (!std::filesystem::exists(path, unreadable) && !unreadable) return numbers;
+  ISO_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kNumbersLimit));
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
-    float dose = 0;
-    if (!absl::SimpleAtof(line, &dose)) {
+    float number = 0;
+    if (!absl::SimpleAtof(line, &number)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(path.string(), ": line ", doses.size() + 1, " is not a number"));
+          absl::StrCat(path.string(), ": line ", numbers.size() + 1, " is not a number"));
     }
-    doses.push_back(dose);
+    numbers.push_back(number);
   }
-  ISO_RETURN_IF_ERROR(CheckDoses(path.string(), doses, frames));
-  return doses;
+  ISO_RETURN_IF_ERROR(CheckNumbers(path.string(), told, numbers, frames));
+  return numbers;
+}
+
+struct ToldPhases {
+  std::vector<float> phases;  // one for each frame, or none
+  std::vector<std::string> notes;
+};
+
+/// As phases.txt says them, or as the peaks of signal.txt do.
+absl::StatusOr<ToldPhases> ReadPhases(const std::filesystem::path& directory, uint32_t frames) {
+  ToldPhases told;
+  ISO_ASSIGN_OR_RETURN(told.phases, ReadNumbers(directory, kPhases, frames));
+  ISO_ASSIGN_OR_RETURN(const std::vector<float> signal, ReadNumbers(directory, kSignal, frames));
+  if (signal.empty()) return told;
+  if (!told.phases.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(directory.string(), " has ", kPhasesFile,
+                                                   " and ", kSignalFile, "; legal is one of them"));
+  }
+  absl::StatusOr<SignalPhases> found = PhasesOfSignal(signal);
+  if (!found.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat((directory / kSignalFile).string(), ": ", found.status().message()));
+  }
+  told.phases = std::move(found->phases);
+  const std::string cycles =
+      absl::StrFormat("%s has %d peaks, %.1f to %.1f frames apart", kSignalFile,
+                      found->peaks.size(), found->shortest_cycle, found->longest_cycle);
+  told.notes.push_back(found->longest_cycle > kMostUneven * found->shortest_cycle
+                           ? absl::StrCat(cycles,
+                                          ": a peak may be missing, or be none, and phases ",
+                                          "beside it are then wrong")
+                           : absl::StrCat(cycles, ", and phases are counted from them"));
+  return told;
 }
 
 /// As an error shows it. Printing what is nested deeply would take as deep a stack.
@@ -77,14 +133,20 @@ std::string Shown(const nlohmann::json& value) {
 class BundleSource : public FrameSource {
  public:
   BundleSource(v1::AcquisitionHeader header, InputFile frames, int64_t frame_bytes,
-               std::vector<float> doses)
+               std::vector<float> doses, ToldPhases phases)
       : header_(std::move(header)),
         frames_(std::move(frames)),
         frame_bytes_(frame_bytes),
-        doses_(std::move(doses)) {}
+        doses_(std::move(doses)),
+        told_(std::move(phases)) {}
   const v1::AcquisitionHeader& header() const override { return header_; }
   int64_t frame_bytes() const override { return frame_bytes_; }
   float dose(int64_t index) const override { return doses_.empty() ? 0 : doses_[index]; }
+  std::optional<float> phase(int64_t index) const override {
+    if (told_.phases.empty()) return std::nullopt;
+    return told_.phases[index];
+  }
+  std::vector<std::string> notes() const override { return told_.notes; }
   absl::Status Read(int64_t index, std::span<std::byte> pixels) override {
     return frames_.ReadAt(index * frame_bytes_, pixels);
   }
@@ -94,6 +156,7 @@ class BundleSource : public FrameSource {
   InputFile frames_;
   int64_t frame_bytes_;
   std::vector<float> doses_;  // of the frames; or none
+  ToldPhases told_;
 };
 
 /// A directory that was made for files; goes with the last of them, or if none came.
@@ -115,14 +178,15 @@ class BundleSink : public FrameSink {
  public:
   BundleSink(std::filesystem::path directory, MadeDirectory made, v1::AcquisitionHeader header,
              BundleDescription description, OutputFile frames, int64_t frame_bytes,
-             std::vector<float> doses)
+             std::vector<float> doses, std::vector<float> phases)
       : directory_(std::move(directory)),
         made_(std::move(made)),
         header_(std::move(header)),
         description_(std::move(description)),
         frames_(std::move(frames)),
         frame_bytes_(frame_bytes),
-        doses_(std::move(doses)) {}
+        doses_(std::move(doses)),
+        phases_(std::move(phases)) {}
 
   absl::Status Append(std::span<const std::byte> pixels) override {
     if (static_cast<int64_t>(pixels.size()) != frame_bytes_ || written_ == header_.frame_count()) {
@@ -142,9 +206,11 @@ class BundleSink : public FrameSink {
     // Until here a bundle that was there before is whole; from here on there is none.
     std::error_code none;
     std::filesystem::remove(directory_ / kDescriptionFile, none);
-    std::filesystem::remove(directory_ / kDosesFile, none);
-    if (!doses_.empty()) {
-      ISO_RETURN_IF_ERROR(WriteText(directory_ / kDosesFile, absl::StrJoin(doses_, "\n") + "\n"));
+    std::filesystem::remove(directory_ / kSignalFile, none);
+    for (const auto& [file, numbers] : {std::pair(kDosesFile, &doses_), {kPhasesFile, &phases_}}) {
+      std::filesystem::remove(directory_ / file, none);
+      if (numbers->empty()) continue;
+      ISO_RETURN_IF_ERROR(WriteText(directory_ / file, absl::StrJoin(*numbers, "\n") + "\n"));
     }
     ISO_RETURN_IF_ERROR(frames_.Commit());
     std::string text;
@@ -167,7 +233,7 @@ class BundleSink : public FrameSink {
   BundleDescription description_;
   OutputFile frames_;
   int64_t frame_bytes_;
-  std::vector<float> doses_;
+  std::vector<float> doses_, phases_;
   uint32_t written_ = 0;
 };
 
@@ -213,18 +279,21 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenBundle(const std::filesystem::p
                                             " frames of ", *frame_bytes, " bytes = ", expected));
   }
   ISO_ASSIGN_OR_RETURN(std::vector<float> doses,
-                       ReadDoses(directory / kDosesFile, header.frame_count()));
+                       ReadNumbers(directory, kDoses, header.frame_count()));
+  ISO_ASSIGN_OR_RETURN(ToldPhases phases, ReadPhases(directory, header.frame_count()));
   return std::make_unique<BundleSource>(std::move(header), std::move(frames), *frame_bytes,
-                                        std::move(doses));
+                                        std::move(doses), std::move(phases));
 }
 
 absl::StatusOr<std::unique_ptr<FrameSink>> CreateBundle(const std::filesystem::path& directory,
                                                         const v1::AcquisitionHeader& header,
                                                         const BundleDescription& description,
-                                                        std::vector<float> doses) {
+                                                        std::vector<float> doses,
+                                                        std::vector<float> phases) {
   ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
-  if (!doses.empty()) {
-    ISO_RETURN_IF_ERROR(CheckDoses("the bundle", doses, header.frame_count()));
+  for (const auto& [told, numbers] : {std::pair(&kDoses, &doses), {&kPhases, &phases}}) {
+    if (numbers->empty()) continue;
+    ISO_RETURN_IF_ERROR(CheckNumbers("the bundle", *told, *numbers, header.frame_count()));
   }
   std::error_code error;
   MadeDirectory made(std::filesystem::exists(directory, error) ? "" : directory);
@@ -235,7 +304,8 @@ absl::StatusOr<std::unique_ptr<FrameSink>> CreateBundle(const std::filesystem::p
   }
   ISO_ASSIGN_OR_RETURN(OutputFile frames, OutputFile::Create(directory / kFramesFile));
   return std::make_unique<BundleSink>(directory, std::move(made), header, description,
-                                      std::move(frames), frame_bytes, std::move(doses));
+                                      std::move(frames), frame_bytes, std::move(doses),
+                                      std::move(phases));
 }
 
 }  // namespace isocenter::formats

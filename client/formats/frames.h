@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ class FrameSource {
   virtual absl::Status Read(int64_t index, std::span<std::byte> pixels) = 0;
   /// What frame `index` tells of its dose, as Frame.dose; 0: nothing.
   virtual float dose(int64_t /*index*/) const { return 0; }
+  /// Where in a moving organ's cycle frame `index` was taken, 0 to less than 1; none: not told.
+  virtual std::optional<float> phase(int64_t /*index*/) const { return std::nullopt; }
   /// What had to be assumed because the files do not say it, as sentences for the user.
   virtual std::vector<std::string> notes() const { return {}; }
 };

@@ -23,6 +23,8 @@ class OtherMatrices : public FrameSource {
   absl::Status Read(int64_t index, std::span<std::byte> pixels) override {
     return source_->Read(index, pixels);
   }
+  float dose(int64_t index) const override { return source_->dose(index); }
+  std::optional<float> phase(int64_t index) const override { return source_->phase(index); }
   std::vector<std::string> notes() const override { return source_->notes(); }
 
  private:

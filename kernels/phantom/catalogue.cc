@@ -57,7 +57,8 @@ constexpr Entry kEntries[] = {{"shepp-logan", MakeSheppLogan},
                               {"edge", MakeEdge},
                               {"cylinder", MakeCylinder},
                               {"quality", MakeQuality},
-                              {"catphan", MakeCatphan}};
+                              {"catphan", MakeCatphan},
+                              {"thorax", MakeRestingThorax}};
 
 }  // namespace
 

@@ -12,5 +12,6 @@ std::unique_ptr<Phantom> MakeSheppLogan(double scale, double water);
 std::unique_ptr<Phantom> MakeHead(double scale, double water);
 std::unique_ptr<Phantom> MakeQuality(double scale, double water);
 std::unique_ptr<Phantom> MakeCatphan(double scale, double water);
+std::unique_ptr<Phantom> MakeRestingThorax(double scale, double water);
 
 }  // namespace isocenter::phantom

@@ -13,6 +13,32 @@ absl::Status OutOfRange(absl::string_view field, double value, absl::string_view
   return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; legal is ", legal));
 }
 
+absl::Status ValidateGating(const Acquisition& acquisition) {
+  if (acquisition.gated == nullptr) return absl::OkStatus();
+  const ChosenViews& chosen = acquisition.gated->chosen;
+  const size_t views = acquisition.trajectory.size();
+  if (chosen.views.size() != views || chosen.weight.size() != views) {
+    return absl::InvalidArgumentError(absl::StrCat("of the gated scan ", chosen.views.size(),
+                                                   " views are chosen; legal is as many as the ",
+                                                   views, " frames"));
+  }
+  const auto all = static_cast<int>(acquisition.gated->whole.size());
+  for (size_t i = 0; i < views; ++i) {
+    const int view = chosen.views[i], after = i == 0 ? 0 : chosen.views[i - 1] + 1;
+    if (view < after || view >= all) {
+      return OutOfRange("the gated scan's chosen view", view,
+                        absl::StrCat(after, " to ", all - 1, ", in ascending order"));
+    }
+    if (!(chosen.weight[i] > 0 && chosen.weight[i] <= 1)) {
+      return OutOfRange("the weight of a chosen view", chosen.weight[i], "more than 0, at most 1");
+    }
+  }
+  if (acquisition.pixel_type == PixelType::kFloat32LineIntegrals) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the chosen frames of a gated scan are counts, whose corrections hang on the frames between "
+      "them; legal are line integrals");
+}
+
 absl::Status ValidateCalibration(const Acquisition& acquisition) {
   if (acquisition.calibration == nullptr) return absl::OkStatus();
   const ops::Calibration& calibration = *acquisition.calibration;
@@ -46,6 +72,7 @@ absl::Status ValidateAcquisition(const Acquisition& acquisition) {
     return OutOfRange("i0_counts", acquisition.i0_counts, "1 to 65535");
   }
   ISO_RETURN_IF_ERROR(ValidateCalibration(acquisition));
+  ISO_RETURN_IF_ERROR(ValidateGating(acquisition));
   const auto views = acquisition.trajectory.size();
   if (views < 1 || views > 10000) return OutOfRange("frame_count", views, "1 to 10000");
   for (size_t view = 0; view < views; ++view) {

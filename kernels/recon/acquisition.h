@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/geometry/detector.h"
+#include "kernels/geometry/phases/phase_window.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/ops/calibration.h"
 
@@ -16,6 +17,14 @@ enum class PixelType { kUint16Counts, kFloat32LineIntegrals };
 /// Bytes of one pixel as it is streamed.
 constexpr int64_t PixelBytes(PixelType type) { return type == PixelType::kUint16Counts ? 2 : 4; }
 
+/// The scan that an acquisition has some of the frames of, and which these are.
+struct GatedScan {
+  Trajectory whole;
+  ChosenViews chosen;
+  /// What its counts were corrected with, for the scale of the volume; or null.
+  std::shared_ptr<const ops::Calibration> calibration;
+};
+
 /// What was (or will be) acquired.
 struct Acquisition {
   Detector detector;
@@ -24,6 +33,12 @@ struct Acquisition {
   Trajectory trajectory;  // planned; normalised
   /// What counts are corrected with, valid (ops::CheckCalibration); null: i0_counts alone.
   std::shared_ptr<const ops::Calibration> calibration;
+  /// Of frames of some phases only (kernels/recon/gating): what part of the arc each stands for
+  /// hangs on the whole scan. Null: these are all frames.
+  std::shared_ptr<const GatedScan> gated;
+
+  /// Of all frames that were taken.
+  const Trajectory& whole_trajectory() const { return gated ? gated->whole : trajectory; }
 };
 
 /// Bytes of one frame's pixels.

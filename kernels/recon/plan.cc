@@ -10,6 +10,7 @@
 #include "kernels/geometry/redundancy.h"
 #include "kernels/recon/fdk_methods.h"
 #include "kernels/recon/frame_corrector.h"
+#include "kernels/recon/gating/gating.h"
 
 namespace isocenter::recon {
 namespace {
@@ -105,7 +106,10 @@ int LargestChunk(const ReconstructionPlan& plan) {
 
 int64_t PlanningBytes(const Acquisition& acquisition) {
   // The redundancy table, and the plan's copy of it.
-  return WeightBytes(acquisition, sizeof(double) + sizeof(float));
+  const int64_t columns = acquisition.detector.columns;
+  const auto views = static_cast<int64_t>(acquisition.whole_trajectory().size());
+  return views * columns * static_cast<int64_t>(sizeof(double)) +
+         WeightBytes(acquisition, sizeof(float));
 }
 
 absl::StatusOr<ReconstructionPlan> OutlinePlan(const Acquisition& acquisition,
@@ -117,8 +121,9 @@ absl::StatusOr<ReconstructionPlan> OutlinePlan(const Acquisition& acquisition,
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_RETURN_IF_ERROR(ValidateFdkSettings(settings));
   const Detector& detector = acquisition.detector;
-  ISO_ASSIGN_OR_RETURN(const RedundancyOutline redundancy,
-                       OutlineRedundancy(acquisition.trajectory, detector, settings.redundancy));
+  ISO_ASSIGN_OR_RETURN(
+      const RedundancyOutline redundancy,
+      OutlineRedundancy(acquisition.whole_trajectory(), detector, settings.redundancy));
 
   ReconstructionPlan plan{.acquisition = acquisition, .grid = grid, .settings = settings};
   plan.hounsfield = HounsfieldScaleOf(acquisition, settings);
@@ -171,8 +176,11 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
   ISO_ASSIGN_OR_RETURN(ReconstructionPlan plan, OutlinePlan(acquisition, grid, settings, registry,
                                                             devices, arrival, frames_on_their_way));
   ISO_ASSIGN_OR_RETURN(
-      const RedundancyTable redundancy,
-      ComputeRedundancy(acquisition.trajectory, acquisition.detector, settings.redundancy));
+      RedundancyTable redundancy,
+      ComputeRedundancy(acquisition.whole_trajectory(), acquisition.detector, settings.redundancy));
+  if (acquisition.gated != nullptr) {
+    KeepChosenViews(acquisition.gated->chosen, redundancy);
+  }
   ISO_ASSIGN_OR_RETURN(plan.column_weight, ColumnWeights(acquisition, redundancy));
   return plan;
 }

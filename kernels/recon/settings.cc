@@ -7,8 +7,10 @@ namespace isocenter::recon {
 ops::HounsfieldScale HounsfieldScaleOf(const Acquisition& acquisition,
                                        const FdkSettings& settings) {
   ops::HounsfieldScale scale{.mu_water_per_mm = settings.mu_water_per_mm};
-  if (acquisition.calibration == nullptr) return scale;
-  const ops::Calibration& known = *acquisition.calibration;
+  const auto& calibration =
+      acquisition.gated ? acquisition.gated->calibration : acquisition.calibration;
+  if (calibration == nullptr) return scale;
+  const ops::Calibration& known = *calibration;
   if (known.mu_water_per_mm > 0) scale.mu_water_per_mm = known.mu_water_per_mm;
   scale.table = known.hounsfield;
   return scale;

@@ -11,7 +11,7 @@ namespace isocenter::cli {
 inline double DefaultPhantomScaleMm(absl::string_view phantom) {
   if (phantom == "shepp-logan") return 100;
   if (phantom == "head") return 90;
-  if (phantom == "catphan") return 100;
+  if (phantom == "catphan" || phantom == "thorax") return 100;
   return 80;
 }
 

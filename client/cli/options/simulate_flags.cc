@@ -77,8 +77,8 @@ void AddOutputFlags(flags::Command command, SimulateOptions& o) {
 void AddGeometryFlags(flags::Command command, SimulateOptions& o) {
   command
       .Add("--trajectory", o.trajectory.kind,
-           "circle (ideal, 360 degrees), carm (wobbles as a real arm, 200 degrees) or a .csv of "
-           "3x4 matrices")
+           "circle (ideal, 360 degrees), carm (wobbles as a real arm, 200 degrees), orbits that "
+           "leave the plane: sine, saddle, two-arcs, tilted, or a .csv of 3x4 matrices")
       .ShowDefault();
   command.Add("--frames", o.trajectory.frames, "frames (default 248; .csv: all of the file)")
       .Range(2, 10000);
@@ -90,6 +90,13 @@ void AddGeometryFlags(flags::Command command, SimulateOptions& o) {
            "signed angle from first to last frame, not 0; 360 is a closed circle")
       .Range(-720.0, 720.0)
       .NotZero();
+  command
+      .Add("--sweep-deg", o.trajectory.sweep_deg,
+           "how far the source of a sine, saddle or two-arcs goes above and below the plane, or a "
+           "tilted orbit is turned about x (default 10)")
+      .Range(0.0, 60.0);
+  command.Add("--sweep-periods", o.trajectory.sweep_periods, "of a sine over its arc (default 2)")
+      .Range(0.25, 20.0);
   command.Add("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance")
       .ShowDefault()
       .Range(1.0, 10000.0);
@@ -162,8 +169,9 @@ void AddPixelFlags(flags::Command command, SimulateOptions& o) {
             o.noise.seed = seed;
             o.trajectory.seed = seed;
             o.motion.seed = seed;
+            o.organ.curve.seed = seed;
           },
-          "of noise, wobble, motion and the detector's faults (default 1)")
+          "of noise, wobble, motion, cycles and the detector's faults (default 1)")
       .Range(uint64_t{0}, std::numeric_limits<uint64_t>::max());
 }
 
@@ -208,6 +216,26 @@ void AddMotionFlags(flags::Command command, MotionChoice& o) {
       .Range(0, 9999);
 }
 
+void AddOrganFlags(flags::Command command, OrganChoice& o) {
+  command
+      .Add("--organ-motion", o.kind,
+           "an organ of --phantom thorax moves in cycles, and each frame tells its phase: the "
+           "beating heart, or the diaphragm of who breathes (docs/moving-organs.md)")
+      .OneOf({"heart", "breathing"});
+  command.Add("--cycles", o.curve.cycles, "of the organ in the scan")
+      .ShowDefault()
+      .Range(0.5, 1000.0);
+  command
+      .Add("--irregular", o.curve.irregular,
+           "standard deviation of a cycle's length over their mean")
+      .ShowDefault()
+      .Range(0.0, 0.3);
+  command
+      .Add("--truth-phase", o.truth_phase,
+           "the truth has the organ as in this phase, 0 to less than 1 (default: at rest)")
+      .Range(0.0, 0.999999);
+}
+
 }  // namespace
 
 void AddSimulateFlags(flags::Command command, SimulateOptions& options) {
@@ -217,6 +245,7 @@ void AddSimulateFlags(flags::Command command, SimulateOptions& options) {
   AddGeometryFlags(command.Under("Arm and detector"), options);
   AddPixelFlags(command.Under("Pixels and noise"), options);
   AddMotionFlags(command.Under("Motion of the object"), options.motion);
+  AddOrganFlags(command.Under("Motion of an organ"), options.organ);
   AddPatientFlags(command, options.study);
   AddXraySystemFlags(command, options.system);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cli/options/simulate_motion.h"
+#include "client/cli/options/simulate_organ.h"
 #include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/rabbitct_data_set.h"
@@ -46,6 +47,7 @@ struct SimulateOptions {
   double truth_voxel_mm = 0;  // 0: from the field of view
 
   MotionChoice motion;
+  OrganChoice organ;
 
   v1::PatientStudy study;
   v1::AcquisitionHeader system;  // only what is not empty counts

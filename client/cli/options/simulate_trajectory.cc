@@ -10,6 +10,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/detector_rows.h"
+#include "kernels/geometry/orbits/swept_orbit.h"
 #include "kernels/geometry/redundancy.h"
 #include "kernels/geometry/trajectory_drift.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr int kDefaultFrames = 248;
 constexpr double kShortScanDeg = 200;
+constexpr double kSweepDeg = 10, kSweepPeriods = 2;
 
 /// `count` views spread evenly over `all`, the first and the last included.
 absl::StatusOr<Trajectory> Thinned(const Trajectory& all, int count) {
@@ -33,8 +35,30 @@ absl::StatusOr<Trajectory> Thinned(const Trajectory& all, int count) {
   return thinned;
 }
 
+std::optional<SweepShape> SweepNamed(const std::string& kind) {
+  if (kind == "sine") return SweepShape::kSine;
+  if (kind == "tilted") return SweepShape::kTilted;
+  if (kind == "saddle") return SweepShape::kSaddle;
+  if (kind == "two-arcs") return SweepShape::kTwoArcs;
+  return std::nullopt;
+}
+
+/// What is said of a sweep must be of one.
+absl::Status CheckSweep(const TrajectoryChoice& choice) {
+  if (choice.sweep_deg && !SweepNamed(choice.kind)) {
+    return flags::WrongUsage(absl::StrCat("--sweep-deg with --trajectory ", choice.kind,
+                                          "; legal is sine, tilted, saddle or two-arcs"));
+  }
+  if (choice.sweep_periods && choice.kind != "sine") {
+    return flags::WrongUsage(
+        absl::StrCat("--sweep-periods with --trajectory ", choice.kind, "; legal is sine"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
                                               const Detector& detector) {
+  ISO_RETURN_IF_ERROR(CheckSweep(choice));
   if (absl::EndsWithIgnoreCase(choice.kind, ".csv")) {
     ISO_ASSIGN_OR_RETURN(Trajectory trajectory, ReadTrajectoryCsv(choice.kind));
     if (choice.binning > 1) trajectory = Binned(trajectory, choice.binning);
@@ -46,18 +70,29 @@ absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
   }
   const int frames = choice.frames.value_or(kDefaultFrames);
   const bool circle = choice.kind == "circle";
-  double arc_deg = choice.arc_deg.value_or(circle ? 360 : kShortScanDeg);
+  const std::optional<SweepShape> sweep = SweepNamed(choice.kind);
+  const bool turns = circle || sweep == SweepShape::kSaddle;
+  double arc_deg = choice.arc_deg.value_or(turns ? 360 : kShortScanDeg);
   // A closed circle must not measure its first angle twice.
-  if (std::abs(arc_deg) == 360 && frames > 0) arc_deg *= (frames - 1.0) / frames;
+  if (std::abs(arc_deg) == 360 && frames > 0 && sweep != SweepShape::kTwoArcs)
+    arc_deg *= (frames - 1.0) / frames;
   const CircularOrbit orbit{.views = frames,
                             .source_to_isocenter_mm = choice.sid_mm,
                             .source_to_detector_mm = choice.sdd_mm,
                             .start_angle = DegreesToRadians(choice.start_deg),
                             .arc = DegreesToRadians(arc_deg)};
   if (circle) return MakeCircularOrbit(orbit, detector);
+  if (sweep) {
+    return MakeSweptOrbit({.base = orbit,
+                           .shape = *sweep,
+                           .sweep = DegreesToRadians(choice.sweep_deg.value_or(kSweepDeg)),
+                           .periods = choice.sweep_periods.value_or(kSweepPeriods)},
+                          detector);
+  }
   if (choice.kind == "carm") return MakeWobblingOrbit(orbit, detector, choice.wobble, choice.seed);
   return flags::WrongUsage(
-      absl::StrCat("--trajectory is '", choice.kind, "'; legal is circle, carm or a .csv file"));
+      absl::StrCat("--trajectory is '", choice.kind,
+                   "'; legal is circle, carm, sine, tilted, saddle, two-arcs or a .csv file"));
 }
 
 /// The isocentre must stay on the detector, or no volume can be made of the scan.

@@ -13,10 +13,12 @@
 namespace isocenter::cli {
 
 struct TrajectoryChoice {
-  std::string kind = "carm";  // "circle", "carm" or the name of a .csv
+  std::string kind = "carm";  // "circle", "carm", a SweepShape's name or the name of a .csv
   std::optional<int> frames;
   double start_deg = 0;
   std::optional<double> arc_deg;
+  std::optional<double> sweep_deg;      // of a SweepShape; none: 10
+  std::optional<double> sweep_periods;  // of "sine"; none: 2
   double sid_mm = 750;
   double sdd_mm = 1200;
   double wobble = 1.0;

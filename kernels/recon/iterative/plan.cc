@@ -223,7 +223,7 @@ absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition
   ISO_ASSIGN_OR_RETURN(const LinearMethods methods,
                        LinearMethods::Find(chosen, registry, devices[0]->backend()));
   plan.methods = methods.description;
-  plan.limited_arc = FindLimitedArc(acquisition.trajectory, acquisition.detector);
+  plan.limited_arc = FindLimitedArc(acquisition.whole_trajectory(), acquisition.detector);
   if (plan.limited_arc) chosen.warm_start = false;
   if (chosen.warm_start) {
     ISO_ASSIGN_OR_RETURN(plan.warm_start,

@@ -9,23 +9,22 @@
 
 namespace isocenter::recon {
 
-absl::StatusOr<std::vector<IterationReport>> RefineAll(
-    const RefinementPlan& plan, const ops::Registry& registry,
-    std::span<ops::Device* const> devices, const ops::RawFrames& frames, HostView3<float> volume,
-    const std::function<bool(const IterationReport&)>& report, std::span<const float> doses) {
+namespace {
+
+absl::Status Check(const RefinementPlan& plan, const ops::RawFrames& frames,
+                   HostView3<const float> volume, std::span<const float> doses) {
   const Detector& detector = plan.acquisition.detector;
   ISO_RETURN_IF_ERROR(ops::CheckSameShape("frames", frames.shape(),
                                           Shape3{plan.views(), detector.rows, detector.columns}));
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", volume.shape(), plan.grid.shape()));
-  ISO_RETURN_IF_ERROR(CheckDoseCount(plan.views(), doses));
-  HostView3<const float> start;
-  if (plan.warm_start) {
-    ISO_ASSIGN_OR_RETURN(const auto fdk,
-                         Reconstructor::Create(*plan.warm_start, registry, devices));
-    ISO_RETURN_IF_ERROR(fdk->Run(frames, volume, doses));
-    start = volume;
-  }
+  return CheckDoseCount(plan.views(), doses);
+}
+
+absl::StatusOr<std::vector<IterationReport>> Iterate(
+    HostView3<const float> start, const RefinementPlan& plan, const ops::Registry& registry,
+    std::span<ops::Device* const> devices, const ops::RawFrames& frames, HostView3<float> volume,
+    const std::function<bool(const IterationReport&)>& report, std::span<const float> doses) {
   ISO_ASSIGN_OR_RETURN(const auto refinement, Refinement::Create(plan, registry, devices));
   for (int view = 0; view < plan.views(); view += plan.chunk_views) {
     const int count = std::min(plan.chunk_views, plan.views() - view);
@@ -42,6 +41,37 @@ absl::StatusOr<std::vector<IterationReport>> RefineAll(
   ISO_RETURN_IF_ERROR(refinement->Read(volume));
   const auto reports = refinement->reports();
   return std::vector<IterationReport>(reports.begin(), reports.end());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<IterationReport>> RefineAll(
+    const RefinementPlan& plan, const ops::Registry& registry,
+    std::span<ops::Device* const> devices, const ops::RawFrames& frames, HostView3<float> volume,
+    const std::function<bool(const IterationReport&)>& report, std::span<const float> doses) {
+  ISO_RETURN_IF_ERROR(Check(plan, frames, volume, doses));
+  HostView3<const float> start;
+  if (plan.warm_start) {
+    ISO_ASSIGN_OR_RETURN(const auto fdk,
+                         Reconstructor::Create(*plan.warm_start, registry, devices));
+    ISO_RETURN_IF_ERROR(fdk->Run(frames, volume, doses));
+    start = volume;
+  }
+  return Iterate(start, plan, registry, devices, frames, volume, report, doses);
+}
+
+absl::StatusOr<std::vector<IterationReport>> RefineFrom(
+    HostView3<const float> start, const RefinementPlan& plan, const ops::Registry& registry,
+    std::span<ops::Device* const> devices, const ops::RawFrames& frames, HostView3<float> volume,
+    const std::function<bool(const IterationReport&)>& report, std::span<const float> doses) {
+  ISO_RETURN_IF_ERROR(Check(plan, frames, volume, doses));
+  ISO_RETURN_IF_ERROR(
+      ops::CheckSameShape("the volume to begin with", start.shape(), plan.grid.shape()));
+  if (plan.warm_start) {
+    return absl::InvalidArgumentError(
+        "the plan has a warm start, and a volume to begin with was given; legal is one of them");
+  }
+  return Iterate(start, plan, registry, devices, frames, volume, report, doses);
 }
 
 }  // namespace isocenter::recon

@@ -73,4 +73,13 @@ absl::StatusOr<std::vector<IterationReport>> RefineAll(
     const std::function<bool(const IterationReport&)>& report = nullptr,
     std::span<const float> doses = {});
 
+/// The same, beginning with another volume in HU, [z][y][x]: that of all frames, where these are of
+/// a phase. The plan has no warm start. `start` may be `volume`. Errors: INVALID_ARGUMENT, too,
+/// where it has one.
+absl::StatusOr<std::vector<IterationReport>> RefineFrom(
+    HostView3<const float> start, const RefinementPlan& plan, const ops::Registry& registry,
+    std::span<ops::Device* const> devices, const ops::RawFrames& frames, HostView3<float> volume,
+    const std::function<bool(const IterationReport&)>& report = nullptr,
+    std::span<const float> doses = {});
+
 }  // namespace isocenter::recon

@@ -24,7 +24,7 @@ def phantom_names() -> List[str]:
 class Phantom:
     """A phantom, centred at the isocentre.
 
-    name: shepp-logan, head, wire, edge, cylinder, quality, catphan (docs/user-guide/physicist.md; phantom_names() has all). scale_mm: half
+    name: shepp-logan, head, wire, edge, cylinder, quality, catphan, thorax (docs/user-guide/physicist.md; phantom_names() has all). scale_mm: half
     the edge of the cube that it nearly fills, 0.01 to 1000. mu_water_per_mm: by which all attenuations scale, 0.0001 to 1. Raises
     InvalidArgument, NotFound (a name; the library).
     """

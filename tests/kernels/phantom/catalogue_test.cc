@@ -28,8 +28,8 @@ std::unique_ptr<Phantom> Make(const std::string& name, double scale = 100) {
 }
 
 TEST(MakePhantom, ListsTheNames) {
-  EXPECT_THAT(PhantomNames(),
-              ElementsAre("shepp-logan", "head", "wire", "edge", "cylinder", "quality", "catphan"));
+  EXPECT_THAT(PhantomNames(), ElementsAre("shepp-logan", "head", "wire", "edge", "cylinder",
+                                          "quality", "catphan", "thorax"));
   const auto unknown = MakePhantom("heart", 100, kWater);
   EXPECT_EQ(unknown.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(unknown.status().message()), HasSubstr("shepp-logan, head, wire"));
