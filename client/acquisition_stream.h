@@ -96,7 +96,7 @@ class AcquisitionStream {
       const ServiceChannel& channel, const v1::AcquisitionHeader& header, const std::string& job_id,
       AcquisitionStreamOptions options = {});
 
-  /// Ends the call, as Cancel, when it is still under way.
+  /// Ends the call when it is under way; the job waits for its console. JobClient::Cancel ends it.
   ~AcquisitionStream();
   AcquisitionStream(const AcquisitionStream&) = delete;
   AcquisitionStream& operator=(const AcquisitionStream&) = delete;

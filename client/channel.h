@@ -21,7 +21,7 @@ struct ServerAddress {
   std::string ca_file;                      // PEM, authorities that may have signed the server
   std::string certificate_file;             // PEM, of this client
   std::string private_key_file;             // PEM
-  std::string token_file;                   // a token of this client, see token_file.h
+  std::string token_file;                   // its first line is this client's token; read anew
   std::string node;  // of several behind the address, the one that all calls are meant for
 };
 
@@ -29,9 +29,9 @@ struct ServerAddress {
 /// connection.
 class ServiceChannel {
  public:
-  /// Errors: those of credentials/pem_file.h (a credential file), INVALID_ARGUMENT (an address that
-  /// is none, see server_target.h;
-  /// certificate without key or CA; a token that is none, or that the network could read).
+  /// Errors: NOT_FOUND, PERMISSION_DENIED (a credential file that is not there, or that others may
+  /// read), INVALID_ARGUMENT (an address or a credential that is none; certificate without key or
+  /// CA; a token without TLS that the network could read). Each names the value and what is legal.
   static absl::StatusOr<ServiceChannel> Open(const ServerAddress& address);
   explicit ServiceChannel(std::shared_ptr<grpc::Channel> channel, std::string node = "")
       : channel_(std::move(channel)), node_(std::move(node)) {}

@@ -42,7 +42,7 @@ function(isocenter_test name)
   isocenter_compile_as_test(${name})
   target_precompile_headers(${name} REUSE_FROM iso_test_prelude)
   if(NOT TEST_TIMEOUT)
-    set(TEST_TIMEOUT 300)
+    set(TEST_TIMEOUT 900)
   endif()
   if(ISOCENTER_SANITIZED)  # several times slower
     math(EXPR TEST_TIMEOUT "4 * ${TEST_TIMEOUT}")

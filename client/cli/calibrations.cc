@@ -31,7 +31,7 @@ struct Options {
   client::ServerAddress server;
   std::string name, file, station;
   int limit = 100;
-  bool withdrawn = false;
+  bool withdrawn = false, overwrite = false;
   JsonOutput json;
 };
 
@@ -115,7 +115,8 @@ absl::Status AddFile(const Options& options) {
 }
 
 absl::Status Get(const Options& options) {
-  ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--out", .path = options.file}));
+  ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
+      {.flag = "--out", .path = options.file, .replaces = options.overwrite}));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
   ISO_ASSIGN_OR_RETURN(formats::OutputFile file, formats::OutputFile::Create(options.file));
   ISO_ASSIGN_OR_RETURN(
@@ -165,6 +166,7 @@ void AddCalibrationsCommand(flags::Command program) {
   flags::Command get = add("get", "Fetch a set's file", Get);
   get.Add("name", o.name, "name of the set").Required().Type("NAME");
   get.Add("--out", o.file, "file to write").Required().Type("FILE");
+  get.AddSwitch("--overwrite", o.overwrite, "replace a file that is there already");
   flags::Command withdraw =
       add("withdraw", "Have a set not be chosen any more; it stays for jobs that use it", Withdraw);
   withdraw.Add("name", o.name, "name of the set").Required().Type("NAME");

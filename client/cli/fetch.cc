@@ -15,12 +15,14 @@
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "client/formats/staged_directory.h"
 #include "client/formats/volume_writer.h"
 #include "client/job_client.h"
 #include "kernels/base/bytes_text.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
 
@@ -171,19 +173,19 @@ absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
        {"grid", ToJson(wire::ToProto(sink.grid()))}});
 }
 
-/// Whether a file is wanted and not DICOM. A name that looks like an image of a format that is not
-/// written does not become a directory.
+/// Whether a file is wanted and not DICOM. A name that looks like a file of a format that is not
+/// written, or like a typo of one that is, does not become a directory.
 absl::StatusOr<bool> WantsFile(const Options& options) {
   if (!options.format.empty()) return options.format != "dicom";
   const std::string ending = options.out.extension().string();
   const std::vector<std::string> written = formats::VolumeEndings();
   if (std::ranges::find(written, ending) != written.end()) return true;
-  for (const char* other : {".gz", ".nrrd", ".nhdr", ".raw", ".dcm", ".tif", ".png", ".npy"}) {
-    if (ending != other) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
+  const std::string meant = ending.empty() ? "" : DidYouMean(ending, written);
+  if (options.out == "-" || !meant.empty() || formats::LooksLikeAFile(options.out)) {
+    return flags::WrongUsage(absl::StrCat(
         "--out is ", options.out.string(),
         "; legal is a directory, for DICOM, or a file that ends in ",
-        absl::StrJoin(written, " or "), " (a directory of that name: --format dicom)"));
+        absl::StrJoin(written, " or "), " (a directory of that name: --format dicom)", meant));
   }
   return false;
 }
@@ -194,9 +196,8 @@ absl::Status Fetch(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const std::optional<formats::Deidentifier> deidentifier,
                        MakeDeidentifier(options.deidentify));
   if (deidentifier && wants_file) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--deidentify with the file ", options.out.string(),
-                     "; legal is DICOM: the other formats carry no identity"));
+    return flags::WrongUsage(absl::StrCat("--deidentify with the file ", options.out.string(),
+                                          "; legal is DICOM: the other formats carry no identity"));
   }
   const Interrupt interrupt;
   if (wants_file) return FetchVolume(options, interrupt);

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 
+#include "client/formats/file.h"
+
 namespace isocenter::cli {
 namespace {
 
@@ -19,7 +21,38 @@ sigset_t Signals() {
   return signals;
 }
 
+[[noreturn]] void End() {
+  formats::RemovePartialFiles();
+  _exit(130);
+}
+
+/// Of a signal, which may come anywhere: no memory is taken, nothing is printed through a stream.
+void EndWithSentence(int signal) {
+  static constexpr char kByCtrlC[] =
+      "isocenter: interrupted (SIGINT); a file that was not complete was not written\n";
+  static constexpr char kByTerm[] =
+      "isocenter: interrupted (SIGTERM); a file that was not complete was not written\n";
+  const bool by_term = signal == SIGTERM;
+  // Nobody reads it where it cannot be written.
+  [[maybe_unused]] const ssize_t written =
+      write(STDERR_FILENO, by_term ? kByTerm : kByCtrlC,
+            by_term ? sizeof(kByTerm) - 1 : sizeof(kByCtrlC) - 1);
+  End();
+}
+
 }  // namespace
+
+void EndBySignals() {
+  struct sigaction action {};
+  action.sa_handler = EndWithSentence;
+  action.sa_mask = Signals();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction was {};
+    // A shell has its background jobs ignore Ctrl-C.
+    if (sigaction(signal, nullptr, &was) == 0 && was.sa_handler == SIG_IGN) continue;
+    sigaction(signal, &action, nullptr);
+  }
+}
 
 Interrupt::Interrupt() {
   const sigset_t signals = Signals();
@@ -56,7 +89,7 @@ void Interrupt::Watch() {
     if (fds[1].revents != 0) return;
     signalfd_siginfo info;
     if (fds[0].revents == 0 || read(signal_fd_, &info, sizeof(info)) != sizeof(info)) continue;
-    if (happened_.HasBeenNotified()) _exit(130);
+    if (happened_.HasBeenNotified()) End();
     std::function<void()> handler;
     {
       absl::MutexLock lock(&mutex_);

@@ -11,6 +11,11 @@
 
 namespace isocenter::cli {
 
+/// From now on SIGINT and SIGTERM, where nothing else waits for them and they are not ignored, end
+/// the program with code 130 and a sentence on stderr; files that were not complete are removed.
+/// For the beginning of main.
+void EndBySignals();
+
 /// While it lives, the first SIGINT or SIGTERM is reported here and the second ends the process
 /// with code 130. Make it before any thread starts, at most one at a time.
 class Interrupt {

@@ -37,6 +37,12 @@ struct NodeJob {
   v1::Job job;
 };
 
+/// Why it failed, else how much there is to know of its volume.
+std::string NoteOf(const v1::Job& job) {
+  if (!job.error_message().empty() || job.warning_size() == 0) return job.error_message();
+  return job.warning_size() == 1 ? "1 warning" : absl::StrCat(job.warning_size(), " warnings");
+}
+
 TableRow RowOf(const v1::Job& job) {
   const v1::JobResult& result = job.result();
   // Refinements and subtractions have no last frame, and no speed of back-projection.
@@ -52,7 +58,7 @@ TableRow RowOf(const v1::Job& job) {
           after_last > 0 ? absl::StrFormat("%.3f s", after_last) : "-",
           total > 0 ? absl::StrFormat("%.1f s", total) : "-",
           gups > 0 ? absl::StrFormat("%.2f", gups) : "-",
-          job.error_message()};
+          NoteOf(job)};
 }
 
 v1::ListJobsRequest FilterOf(const Options& options) {
@@ -111,7 +117,7 @@ absl::Status Jobs(const Options& options) {
     return completeness;
   }
   std::vector<TableRow> rows = {{"JOB", "STATE", "CLASS", "CREATED", "PROTOCOL", "STATION",
-                                 "FRAMES", "AFTER LAST", "TOTAL", "GUPS", "ERROR"}};
+                                 "FRAMES", "AFTER LAST", "TOTAL", "GUPS", "ERROR OR WARNINGS"}};
   if (!cluster.alone()) rows[0].insert(rows[0].begin() + 1, "NODE");
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const auto& [node, job] : jobs) {

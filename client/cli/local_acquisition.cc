@@ -8,6 +8,7 @@
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/completeness/cut_rows.h"
 
 namespace isocenter::cli {
 
@@ -41,6 +42,24 @@ ops::RawFrames LocalFrames::view() const {
     return {.counts = {reinterpret_cast<const uint16_t*>(pixels_.data()), shape_}};
   }
   return {.line_integrals = {reinterpret_cast<const float*>(pixels_.data()), shape_}};
+}
+
+std::optional<std::string> CutRowsText(const recon::Acquisition& acquisition,
+                                       const LocalFrames& frames) {
+  recon::CutRows cut(acquisition);
+  const auto row_bytes =
+      static_cast<size_t>(recon::FrameBytes(acquisition) / acquisition.detector.rows);
+  std::vector<recon::CutRows::Row> rows(acquisition.detector.rows);
+  bool found = false;
+  for (int view = 0; view < static_cast<int>(acquisition.trajectory.size()); ++view) {
+    const std::span<const std::byte> frame = frames.frame(view);
+    for (int v = 0; v < acquisition.detector.rows; ++v) {
+      rows[v] = {v, frame.subspan(v * row_bytes, row_bytes)};
+    }
+    found |= cut.Add(rows, frames.doses()[view]);
+  }
+  if (!found) return std::nullopt;
+  return cut.Text();
 }
 
 }  // namespace isocenter::cli

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,6 +23,11 @@ class LocalFrames {
   ops::RawFrames view() const;
   /// What each tells of its dose; 0: nothing.
   std::span<const float> doses() const { return doses_; }
+  /// [v][u] of a view.
+  std::span<const std::byte> frame(int view) const {
+    const size_t bytes = pixels_.size() / shape_.slow;
+    return std::span(pixels_).subspan(view * bytes, bytes);
+  }
 
  private:
   recon::PixelType pixel_type_ = recon::PixelType::kUint16Counts;
@@ -28,5 +35,9 @@ class LocalFrames {
   std::vector<std::byte> pixels_;
   std::vector<float> doses_;
 };
+
+/// Why the object is wider than the detector; nothing where it is not (recon::CutRows).
+std::optional<std::string> CutRowsText(const recon::Acquisition& acquisition,
+                                       const LocalFrames& frames);
 
 }  // namespace isocenter::cli

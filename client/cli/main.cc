@@ -1,10 +1,12 @@
 // The `isocenter` command. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 told, but not passed
-// or not by all nodes.
+// or not by all nodes, 130 ended by Ctrl-C or SIGTERM.
 #include <cstdlib>
 
 #include "client/cli/commands.h"
+#include "client/cli/interrupt.h"
 
 int main(int argc, char** argv) {
+  isocenter::cli::EndBySignals();
   // What gRPC would print beside our own message, unless somebody wants it.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   isocenter::flags::Program program(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
@@ -61,7 +62,7 @@ absl::Status Protocols(const Options& options) {
       names.push_back(known.name());
     }
     return absl::NotFoundError(absl::StrCat("there is no protocol '", options.name,
-                                            "'; `isocenter protocols` lists them",
+                                            "'; there are: ", absl::StrJoin(names, ", "),
                                             DidYouMean(options.name, names)));
   }
   return options.json.Report(FormatTable(rows), all);

@@ -3,11 +3,13 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
@@ -15,6 +17,7 @@
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/quality_client.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {
@@ -77,6 +80,20 @@ nlohmann::ordered_json ToJson(const v1::QualityResult& result) {
   return json;
 }
 
+/// A figure that none of the results has is a typo rather than one that nobody could measure.
+absl::Status CheckMeasure(const v1::ListQualityResponse& found, const std::string& measure) {
+  if (measure.empty() || found.result().empty()) return absl::OkStatus();
+  std::set<std::string> names;
+  for (const v1::QualityResult& result : found.result()) {
+    for (const v1::QualityMeasure& each : result.measure()) names.insert(each.name());
+  }
+  if (names.contains(measure)) return absl::OkStatus();
+  const std::vector<std::string> known(names.begin(), names.end());
+  return absl::NotFoundError(absl::StrCat("none of the results has --measure '", measure,
+                                          "'; legal is one of ", absl::StrJoin(known, ", "),
+                                          DidYouMean(measure, known)));
+}
+
 absl::Status List(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
@@ -86,6 +103,8 @@ absl::Status List(const Options& options) {
   request.set_max_results(options.limit);
   ISO_ASSIGN_OR_RETURN(const v1::ListQualityResponse found,
                        client::QualityClient(channel).List(request));
+  ISO_RETURN_IF_ERROR(CheckMeasure(found, options.measure));
+  if (found.result().empty()) std::fputs("isocenter: no result matches\n", stderr);
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const v1::QualityResult& result : found.result()) all.push_back(ToJson(result));
   ISO_RETURN_IF_ERROR(options.json.Report(

@@ -19,11 +19,13 @@
 #include "client/cli/options/acquisition_flags.h"
 #include "client/cli/options/iterative_flags.h"
 #include "client/cli/options/phantom_flags.h"
+#include "client/cli/options/set_fit.h"
 #include "client/cli/output/convergence_file.h"
 #include "client/cli/output/iteration_printer.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
+#include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
 #include "client/formats/fan_beam_scan.h"
 #include "client/formats/volume_writer.h"
@@ -34,6 +36,7 @@
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/geometry/limited_arc.h"
 #include "kernels/geometry/patient_position.h"
+#include "kernels/ops/calibration_scope.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
@@ -185,14 +188,14 @@ absl::StatusOr<Outcome> Run(const recon::ReconstructionPlan& plan, const Options
   return Outcome();
 }
 
-absl::StatusOr<Outcome> Run(const recon::SecondPassPlan& plan, const Options& options,
+absl::StatusOr<Outcome> Run(const recon::SecondPassPlan& plan, const Options&,
                             const std::vector<ops::Device*>& devices, const LocalFrames& frames,
                             HostView3<float> volume) {
   Outcome outcome;
   ISO_RETURN_IF_ERROR(recon::ReconstructTwice(plan, Backends(), devices, frames.view(), volume,
                                               frames.doses(), &outcome.findings));
   for (const std::string& finding : outcome.findings) {
-    std::fprintf(options.json.progress(), "%s\n", finding.c_str());
+    std::fprintf(stderr, "isocenter: %s\n", finding.c_str());
   }
   return outcome;
 }
@@ -235,9 +238,15 @@ std::vector<std::string> WarningsOf(const Plan& plan) {
   return {LimitedArcText(*refinement->limited_arc)};
 }
 
+void PrintWarnings(std::span<const std::string> warnings) {
+  for (const std::string& warning : warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+}
+
 absl::Status ReportVolume(const Options& options, const VolumeGrid& grid, int64_t frames,
-                          const std::vector<ops::Device*>& devices, const Plan& plan,
-                          const Outcome& outcome, double seconds) {
+                          const std::vector<ops::Device*>& devices, const Outcome& outcome,
+                          const std::vector<std::string>& warnings, double seconds) {
   nlohmann::ordered_json json{{"input", options.acquisition.input},
                               {"out", options.out},
                               {"frames", frames},
@@ -248,7 +257,7 @@ absl::Status ReportVolume(const Options& options, const VolumeGrid& grid, int64_
                               {"device_count", devices.size()},
                               {"seconds", seconds},
                               {"findings", outcome.findings},
-                              {"warnings", WarningsOf(plan)}};
+                              {"warnings", warnings}};
   for (const recon::IterationReport& done : outcome.iterations) {
     nlohmann::ordered_json& entry = json["iterations"].emplace_back(
         nlohmann::ordered_json{{"iteration", done.iteration},
@@ -271,6 +280,7 @@ formats::Destination VolumeDestination(const Options& options) {
 
 /// Settings of the algorithm; none for fdk. Checks all flags that need no acquisition.
 absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options& options) {
+  ISO_RETURN_IF_ERROR(ChosenGrid(options.acquisition).status());
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(VolumeDestination(options)));
   ISO_RETURN_IF_ERROR(options.json.Check({options.acquisition.input}));
   const bool iterative = options.algorithm != "fdk";
@@ -279,7 +289,7 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
   if (options.deadline_seconds > 0) of_passes.emplace_back("--deadline");
   if (!iterative && !of_passes.empty()) {
     const std::vector<std::string> all = AlgorithmChoices();  // fdk is the first
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         absl::StrCat(absl::StrJoin(of_passes, ", "),
                      " without an iterative --algorithm, fdk has no passes; legal with it are ",
                      absl::StrJoin(all.begin() + 1, all.end(), ", ")));
@@ -292,8 +302,8 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
                                     {"--cone-beam", options.cone_beam},
                                     {"--stripes", options.stripes}}) {
     if (!given) continue;
-    return absl::InvalidArgumentError(absl::StrCat(flag, " with --algorithm ", options.algorithm,
-                                                   "; legal is fdk, of which it is a second pass"));
+    return flags::WrongUsage(absl::StrCat(flag, " with --algorithm ", options.algorithm,
+                                          "; legal is fdk, of which it is a second pass"));
   }
   ISO_ASSIGN_OR_RETURN(const recon::IterativeSettings settings,
                        ToSettings(options.iterative, options.algorithm, options.fdk.precision));
@@ -313,13 +323,40 @@ absl::StatusOr<PatientPosition> PatientPositionOf(const v1::AcquisitionHeader& h
   return ParsePatientPosition(position.empty() ? "HFS" : position);
 }
 
-/// The acquisition with what the file of --calibration says of its detector.
+/// As the service with a protocol that asks for a set (server/pipeline/calibration_choice.h), but
+/// that an acquisition's files need not tell what they are of. Errors: FAILED_PRECONDITION.
+absl::Status CheckFit(const v1::CalibrationSet& set, const v1::AcquisitionHeader& header,
+                      std::vector<std::string>& warnings) {
+  const SetFit fit = FitOf(set, header);
+  if (!fit.misfits.empty()) {
+    return absl::FailedPreconditionError(ops::MisfitText(set.name(), fit.misfits));
+  }
+  if (!fit.untold.empty()) {
+    warnings.push_back(absl::StrCat("the acquisition does not tell its ",
+                                    absl::StrJoin(fit.untold, ", "), ": that calibration '",
+                                    set.name(), "' fits is taken for granted"));
+  }
+  const ops::Validity validity{wire::TimeFromProto(set.valid_from()),
+                               wire::TimeFromProto(set.valid_until())};
+  if (!validity.Has(absl::Now())) {
+    warnings.push_back(absl::StrCat(ops::NotValidText(set.name(), validity), ops::kUsedAllTheSame));
+  }
+  return absl::OkStatus();
+}
+
+/// The acquisition with what the file of --calibration says of its detector, and what is to be said
+/// of that.
 absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& header,
-                                                 const std::string& calibration) {
+                                                 const std::string& calibration,
+                                                 std::vector<std::string>& warnings) {
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition, wire::AcquisitionFromProto(header));
   if (calibration.empty()) return acquisition;
   ISO_ASSIGN_OR_RETURN(v1::CalibrationSet set,
                        wire::ReadCalibrationFile("--calibration", calibration));
+  ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
+  if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
+    ISO_RETURN_IF_ERROR(CheckFit(set, header, warnings));
+  }
   ISO_ASSIGN_OR_RETURN(ops::Calibration known, wire::CalibrationFromProto(std::move(set)));
   acquisition.calibration = std::make_shared<const ops::Calibration>(std::move(known));
   return acquisition;
@@ -372,8 +409,9 @@ absl::Status Reconstruct(Options options) {
   ISO_ASSIGN_OR_RETURN(const std::optional<recon::IterativeSettings> iterative,
                        CheckFlags(options));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
+  std::vector<std::string> warnings;
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition,
-                       AcquisitionOf(source->header(), options.calibration));
+                       AcquisitionOf(source->header(), options.calibration, warnings));
   ISO_ASSIGN_OR_RETURN(const PatientPosition patient_position, PatientPositionOf(source->header()));
   formats::Volume volume;
   ISO_ASSIGN_OR_RETURN(volume.grid, GridOf(options, acquisition));
@@ -383,9 +421,8 @@ absl::Status Reconstruct(Options options) {
   for (const auto& device : chosen.devices) devices.push_back(device.get());
   absl::StatusOr<Plan> plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
   if (!plan.ok()) return OthersHelp(SmallerSizeHelps(plan.status()), acquisition);
-  for (const std::string& warning : WarningsOf(*plan)) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  }
+  for (std::string& warning : WarningsOf(*plan)) warnings.push_back(std::move(warning));
+  PrintWarnings(warnings);
   if (options.print_plan) {
     std::fputs(std::visit([](const auto& made) { return recon::PlanText(made); }, *plan).c_str(),
                options.json.progress());
@@ -398,6 +435,13 @@ absl::Status Reconstruct(Options options) {
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
 
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
+  if (options.fdk.truncation == ops::Truncation::kNone) {
+    if (const auto cut = CutRowsText(acquisition, frames)) {
+      warnings.push_back(absl::StrCat(
+          *cut, "; without --truncation cylinder the volume is wrong by tens of per cent"));
+      PrintWarnings(std::span(warnings).last(1));
+    }
+  }
   if (options.find_defects) {
     ISO_ASSIGN_OR_RETURN(acquisition,
                          WithNewDefects(std::move(acquisition), frames.view(),
@@ -420,7 +464,7 @@ absl::Status Reconstruct(Options options) {
   const VolumeGrid grid = volume.grid;
   volume.grid = PatientGrid(volume.grid, patient_position);
   ISO_RETURN_IF_ERROR(formats::WriteVolume(options.out, volume));
-  return ReportVolume(options, grid, source->header().frame_count(), devices, *plan, outcome,
+  return ReportVolume(options, grid, source->header().frame_count(), devices, outcome, warnings,
                       seconds);
 }
 

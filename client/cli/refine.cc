@@ -15,6 +15,7 @@
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/warning_printer.h"
+#include "client/flags/wrong_usage.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -72,12 +73,12 @@ std::string SecondPassFlag(const Options& options) {
 absl::Status CheckFlags(const Options& options) {
   const std::string second_pass = SecondPassFlag(options);
   if (second_pass.empty() && options.protocol.empty()) {
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         "--protocol is not given; legal without it are --metal, --bone, --scatter, --cone-beam or "
         "several; `isocenter protocols` lists protocols");
   }
   if (!second_pass.empty() && !options.curves.empty()) {
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         absl::StrCat("--curve with ", second_pass, "; a second pass has no iterations"));
   }
   return absl::OkStatus();

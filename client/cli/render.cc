@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
+#include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
 #include "client/formats/volume_input.h"
 #include "client/imaging/contact_sheet.h"
@@ -24,7 +25,7 @@ struct Options {
 
 absl::StatusOr<imaging::Window> ToWindow(const char* flag, const std::vector<double>& values) {
   if (values[1] > 0) return imaging::Window{.center = values[0], .width = values[1]};
-  return absl::InvalidArgumentError(
+  return flags::WrongUsage(
       absl::StrCat(flag, ": the width is ", values[1], " HU; legal is above 0"));
 }
 

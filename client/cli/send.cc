@@ -9,6 +9,7 @@
 #include "client/cli/options/service.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/transfer_text.h"
+#include "client/flags/wrong_usage.h"
 #include "client/transfer_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -39,7 +40,7 @@ struct RetryOptions {
 
 absl::Status Retry(const RetryOptions& options) {
   if (options.job_id.empty() && options.destination.empty() && !options.all) {
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         "what is to be tried again is not said; legal is a JOB, --to, both, or --all");
   }
   ISO_RETURN_IF_ERROR(options.json.Check());

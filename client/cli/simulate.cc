@@ -20,6 +20,7 @@
 #include "client/cli/scatter_estimate.h"
 #include "client/cli/simulate_outputs.h"
 #include "client/cli/truth.h"
+#include "client/flags/wrong_usage.h"
 #include "client/formats/bundle.h"
 #include "client/formats/dicom/xa_writer.h"
 #include "client/formats/file.h"
@@ -203,21 +204,21 @@ absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(const SimulateOpt
 /// What the flags cannot say of each other.
 absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const SimulateOptions& options) {
   if (options.truth_materials && (options.physics.empty() || options.truth.empty())) {
-    return absl::InvalidArgumentError("--truth-materials needs --truth and --physics");
+    return flags::WrongUsage("--truth-materials needs --truth and --physics");
   }
   if (options.physics.empty()) {
     if (options.sweep.empty()) return std::nullopt;
-    return absl::InvalidArgumentError("--sweep needs --physics, which says what the detector is");
+    return flags::WrongUsage("--sweep needs --physics, which says what the detector is");
   }
   if (options.pixel != "counts") {
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         absl::StrCat("--pixel is ", options.pixel, "; legal with --physics is counts"));
   }
   if (!options.sweep.empty() && options.motion.moves()) {
-    return absl::InvalidArgumentError("--motion needs an object; in a --sweep there is none");
+    return flags::WrongUsage("--motion needs an object; in a --sweep there is none");
   }
   if (!options.sweep.empty() && !options.truth.empty()) {
-    return absl::InvalidArgumentError("--truth needs an object; in a --sweep there is none");
+    return flags::WrongUsage("--truth needs an object; in a --sweep there is none");
   }
   return ReadPhysicsFile(options.physics, options.noise.seed);
 }
@@ -296,11 +297,11 @@ absl::Status Simulate(const SimulateOptions& options) {
   PhysicsFrames* const frames = physics ? &*physics : nullptr;
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSink> sink,
                        CreateSink(options, format, frames, detector, trajectory));
+  ISO_RETURN_IF_ERROR(
+      WriteFrames(options, object.get(), frames, detector, seen, *sink, pool, interrupt));
   ISO_RETURN_IF_ERROR(WriteTables(options, trajectory, poses));
   ISO_RETURN_IF_ERROR(WriteTruthInPose(options, object, frames ? &frames->setup() : nullptr,
                                        detector, trajectory, poses, pool, interrupt));
-  ISO_RETURN_IF_ERROR(
-      WriteFrames(options, object.get(), frames, detector, seen, *sink, pool, interrupt));
   return ReportOutputs(options, format, static_cast<int64_t>(trajectory.size()),
                        absl::ToDoubleSeconds(absl::Now() - begin));
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/truth.h"
+#include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
 #include "client/formats/staged_directory.h"
 #include "client/formats/volume_writer.h"
@@ -52,6 +53,12 @@ absl::Status CheckOutputs(const SimulateOptions& options, const std::string& for
                            .replaces = options.overwrite,
                            .inputs = {options.volume, options.physics}};
   if (format == "bundle") {
+    if (options.format.empty() && formats::LooksLikeAFile(options.out)) {
+      return flags::WrongUsage(absl::StrCat(
+          "--out is ", options.out,
+          "; legal is a directory, for a bundle, or a file that ends in .dcm (an XA run), .rct or "
+          ".rctd (RabbitCT); a directory of that name: --format bundle"));
+    }
     ISO_RETURN_IF_ERROR(formats::CheckDirectoryDestination(out));
     ISO_RETURN_IF_ERROR(formats::CheckUnused("--out", options.out, options.overwrite));
   } else {

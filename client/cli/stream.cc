@@ -29,6 +29,7 @@
 #include "client/cli/output/table.h"
 #include "client/cli/output/warning_printer.h"
 #include "client/cluster.h"
+#include "client/flags/wrong_usage.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
@@ -116,6 +117,7 @@ struct Streamed {
   v1::JobResult result;
   std::string node;        // that made the volume
   std::string refined_by;  // the job that refines it; empty: none
+  v1::Job job;             // as the server keeps it; empty where it cannot be asked any more
   Sent sent;
   int64_t reconnects = 0;
 };
@@ -131,6 +133,11 @@ std::string Summary(const Streamed& streamed) {
       {"frames", absl::StrFormat("%d in %.2f s (%.1f per second)", sent.frames, sending,
                                  sending > 0 ? (sent.frames - 1) / sending : 0.0)},
       {"volume", GridText(result.grid())},
+  };
+  const v1::Job& job = streamed.job;
+  if (job.has_calibration()) rows.push_back({"calibration", SetText(job.calibration())});
+  if (job.has_geometry()) rows.push_back({"geometry", SetText(job.geometry())});
+  const std::vector<TableRow> figures = {
       {"after last frame",
        absl::StrFormat("%.3f s to the volume, %.3f s to the archive",
                        result.seconds_after_last_frame(), result.seconds_to_stored())},
@@ -147,6 +154,7 @@ std::string Summary(const Streamed& streamed) {
       {"series",
        absl::StrFormat("%s (%d instances)", result.series_instance_uid(), result.instance_count())},
   };
+  rows.insert(rows.end(), figures.begin(), figures.end());
   if (streamed.reconnects > 0) {
     rows.push_back({"reconnects", absl::StrCat(streamed.reconnects)});
   }
@@ -166,6 +174,8 @@ nlohmann::ordered_json ToJson(const Streamed& streamed) {
   json["client_seconds_after_last_frame"] =
       absl::ToDoubleSeconds(streamed.sent.result - streamed.sent.last_frame);
   if (!streamed.refined_by.empty()) json["refined_by_job_id"] = streamed.refined_by;
+  if (streamed.job.has_calibration()) json["calibration"] = cli::ToJson(streamed.job.calibration());
+  if (streamed.job.has_geometry()) json["geometry"] = cli::ToJson(streamed.job.geometry());
   return json;
 }
 
@@ -183,12 +193,20 @@ std::string RefinementOf(const absl::StatusOr<client::ServiceChannel>& channel,
   return "";
 }
 
+/// What the server keeps of the job; empty where it cannot be asked any more, which spoils nothing.
+v1::Job JobOf(const absl::StatusOr<client::ServiceChannel>& channel, const std::string& job_id) {
+  if (!channel.ok()) return {};
+  return client::JobClient(*channel).Get(job_id).value_or(v1::Job());
+}
+
 absl::Status CheckTogether(const Options& options) {
   if (options.pair.empty() != options.role.empty()) {
-    return absl::InvalidArgumentError("--pair and --role must be given together");
+    return flags::WrongUsage("--pair and --role must be given together");
   }
-  if (!options.trace_parent.empty()) return client::CheckTraceParent(options.trace_parent);
-  return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(ChosenGrid(options.acquisition).status());
+  if (options.trace_parent.empty()) return absl::OkStatus();
+  const absl::Status legal = client::CheckTraceParent(options.trace_parent);
+  return legal.ok() ? legal : flags::WrongUsage(legal.message());
 }
 
 /// A result that cannot be written would be known after the exposure.
@@ -231,7 +249,7 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   stream.on_preview = [&told](const v1::Preview& p) { told.preview.Show(p); };
   stream.on_interrupted = [&told, &interrupt](const absl::Status& why) {
     if (interrupt.happened()) return;  // who cancels the job knows why its stream ends
-    told.warnings.Print(absl::StrCat("the connection broke and is tried again: ", why.message()));
+    told.warnings.Print(absl::StrCat("the stream was ended and is tried again: ", why.message()));
   };
   stream.on_moved = [&told](const std::string& node) {
     told.warnings.Print(absl::StrCat("the scan goes on at node ", node, ", which gets all frames"));
@@ -326,14 +344,15 @@ absl::Status Stream(const Options& options) {
   sent->result = absl::Now();
   told.states.Clear();
   if (!result.ok()) return explained(result.status());
-  return Report(
-      options,
-      {.result = *result,
-       .node = NodeOf(*stream),
-       .refined_by = RefinementOf(OpenBeside(server, *stream), header.protocol(), result->job_id()),
-       .sent = *sent,
-       .reconnects = stream->reconnects()},
-      told);
+  const absl::StatusOr<client::ServiceChannel> beside = OpenBeside(server, *stream);
+  return Report(options,
+                {.result = *result,
+                 .node = NodeOf(*stream),
+                 .refined_by = RefinementOf(beside, header.protocol(), result->job_id()),
+                 .job = JobOf(beside, result->job_id()),
+                 .sent = *sent,
+                 .reconnects = stream->reconnects()},
+                told);
 }
 
 }  // namespace

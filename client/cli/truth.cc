@@ -38,7 +38,8 @@ absl::Status Write(const Volume& volume, const VolumeGrid& grid, int subsamples,
   ProgressBar bar("truth", "slices", grid.nz);
   std::vector<float> voxels;
   for (int z = 0; z < grid.nz; z += kSlab) {
-    if (interrupt.happened()) return flags::Interrupted("interrupted; no truth was written");
+    if (interrupt.happened())
+      return flags::Interrupted("interrupted; the acquisition is written, the truth is not");
     VolumeGrid slab = grid;
     slab.nz = std::min(kSlab, grid.nz - z);
     slab.origin = grid.VoxelToWorld(0, 0, z);

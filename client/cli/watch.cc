@@ -29,8 +29,9 @@ struct Options {
 /// Iterations as they come, and the state below them.
 class Display {
  public:
-  explicit Display(std::FILE* file) : printer_(file), states_(file) {}
+  explicit Display(std::FILE* file) : file_(file), printer_(file), states_(file) {}
   void Show(const v1::Job& job) {
+    ShowSets(job);
     if (job.iteration_size() != iterations_) {
       states_.Clear();
       printer_.Print(job);
@@ -42,9 +43,21 @@ class Display {
   }
 
  private:
+  /// Once: they are chosen when the job is accepted.
+  void ShowSets(const v1::Job& job) {
+    if (sets_shown_) return;
+    sets_shown_ = true;
+    if (job.has_calibration()) {
+      std::fprintf(file_, "calibration %s\n", SetText(job.calibration()).c_str());
+    }
+    if (job.has_geometry()) std::fprintf(file_, "geometry %s\n", SetText(job.geometry()).c_str());
+  }
+
+  std::FILE* const file_;
   IterationPrinter printer_;
   StatePrinter states_;
   int iterations_ = 0;
+  bool sets_shown_ = false;
 };
 
 absl::Status Watch(const Options& options) {

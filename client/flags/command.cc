@@ -23,6 +23,7 @@
 #include "client/flags/completion.h"
 #include "client/flags/incomplete.h"
 #include "client/flags/usage.h"
+#include "client/flags/wrong_usage.h"
 
 namespace isocenter::flags {
 namespace {
@@ -98,6 +99,8 @@ constexpr char kOutOfMemory[] =
 
 constexpr char kInterrupted[] = "isocenter/interrupted";
 constexpr char kShort[] = "isocenter/falls_short";
+constexpr char kWrongUsage[] = "isocenter/wrong_usage";
+constexpr int kExitUsage = 2;
 constexpr int kExitShort = 3;
 constexpr int kExitInterrupted = 130;  // as of a program that SIGINT has ended, in a shell
 
@@ -151,6 +154,12 @@ absl::Status NotPassed(absl::string_view message) {
 absl::Status Incomplete(absl::string_view message) {
   absl::Status status = absl::UnavailableError(message);
   status.SetPayload(kShort, absl::Cord());
+  return status;
+}
+
+absl::Status WrongUsage(absl::string_view message) {
+  absl::Status status = absl::InvalidArgumentError(message);
+  status.SetPayload(kWrongUsage, absl::Cord());
   return status;
 }
 
@@ -371,7 +380,7 @@ std::optional<int> Program::Parse(int argc, const char* const* argv) {
   const std::string called = CalledCommand(*app_);
   std::fprintf(stderr, "%s: %s\n`%s --help` says more.\n", called.c_str(), wrong.c_str(),
                called.c_str());
-  return 2;
+  return kExitUsage;
 }
 
 int Program::Run(int argc, const char* const* argv) {
@@ -382,6 +391,10 @@ int Program::Run(int argc, const char* const* argv) {
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(status.message()).c_str());
   if (status.GetPayload(kShort)) return kExitShort;
+  if (status.GetPayload(kWrongUsage)) {
+    std::fprintf(stderr, "`%s --help` says more.\n", CalledCommand(*app_).c_str());
+    return kExitUsage;
+  }
   return status.GetPayload(kInterrupted) ? kExitInterrupted : 1;
 }
 

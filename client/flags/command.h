@@ -21,7 +21,7 @@ class Option;
 namespace isocenter::flags {
 
 /// Does the work after parsing. OK: exit code 0; an error: its message on stderr and exit code 1,
-/// 3 where it is NotPassed, or 130 where it is Interrupted.
+/// 2 where it is WrongUsage, 3 where it is NotPassed, or 130 where it is Interrupted.
 using Action = std::function<absl::Status()>;
 
 /// The end of a command that Ctrl-C or SIGTERM has ended. CANCELLED.

@@ -120,6 +120,11 @@ std::string Unknown(const CLI::App& root) {
   const std::vector<const CLI::App*> called = Called(root);
   for (size_t level = 0; level < called.size(); ++level) {
     const std::vector<std::string> words = called[level]->remaining();
+    // The flags behind a command that is none are those of the one that is meant.
+    const bool lacks_command = level + 1 == called.size() && !CommandsOf(*called[level]).empty();
+    if (lacks_command && !words.empty() && !IsFlag(words.front())) {
+      return UnknownWord(*called[level], words.front());
+    }
     const auto flag = std::ranges::find_if(words, IsFlag);
     if (flag != words.end()) return UnknownFlag(called, level, *flag);
     if (words.empty()) continue;

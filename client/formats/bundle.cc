@@ -86,12 +86,28 @@ class BundleSource : public FrameSource {
   std::vector<float> doses_;  // of the frames; or none
 };
 
+/// A directory that was made for files; goes with the last of them, or if none came.
+class MadeDirectory {
+ public:
+  explicit MadeDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+  MadeDirectory(MadeDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  MadeDirectory& operator=(MadeDirectory&&) = delete;
+  ~MadeDirectory() {
+    std::error_code not_empty;
+    if (!path_.empty()) std::filesystem::remove(path_, not_empty);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
 class BundleSink : public FrameSink {
  public:
-  BundleSink(std::filesystem::path directory, v1::AcquisitionHeader header,
+  BundleSink(std::filesystem::path directory, MadeDirectory made, v1::AcquisitionHeader header,
              BundleDescription description, OutputFile frames, int64_t frame_bytes,
              std::vector<float> doses)
       : directory_(std::move(directory)),
+        made_(std::move(made)),
         header_(std::move(header)),
         description_(std::move(description)),
         frames_(std::move(frames)),
@@ -136,6 +152,7 @@ class BundleSink : public FrameSink {
 
  private:
   std::filesystem::path directory_;
+  MadeDirectory made_;  // before frames_, whose unfinished file goes first
   v1::AcquisitionHeader header_;
   BundleDescription description_;
   OutputFile frames_;
@@ -202,14 +219,15 @@ absl::StatusOr<std::unique_ptr<FrameSink>> CreateBundle(const std::filesystem::p
     ISO_RETURN_IF_ERROR(CheckDoses("the bundle", doses, header.frame_count()));
   }
   std::error_code error;
+  MadeDirectory made(std::filesystem::exists(directory, error) ? "" : directory);
   std::filesystem::create_directories(directory, error);
   if (error) {
     return absl::PermissionDeniedError(
         absl::StrCat("cannot make the directory ", directory.string(), ": ", error.message()));
   }
   ISO_ASSIGN_OR_RETURN(OutputFile frames, OutputFile::Create(directory / kFramesFile));
-  return std::make_unique<BundleSink>(directory, header, description, std::move(frames),
-                                      frame_bytes, std::move(doses));
+  return std::make_unique<BundleSink>(directory, std::move(made), header, description,
+                                      std::move(frames), frame_bytes, std::move(doses));
 }
 
 }  // namespace isocenter::formats

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "kernels/base/bytes_text.h"
@@ -99,6 +101,17 @@ absl::Status CheckFileDestination(const Destination& destination) {
   Destination data = destination;
   data.path.replace_extension(".raw");
   return CheckFile(data);
+}
+
+bool LooksLikeAFile(const fs::path& path) {
+  static constexpr std::array kEndings = {
+      ".mha", ".mhd", ".nii",  ".nrrd", ".nhdr", ".raw",  ".dcm", ".hdr",  ".img", ".mnc",
+      ".vti", ".mat", ".npy",  ".npz",  ".h5",   ".hdf5", ".rct", ".rctd", ".bin", ".dat",
+      ".png", ".jpg", ".jpeg", ".tif",  ".tiff", ".bmp",  ".gif", ".webp", ".svg", ".jp2",
+      ".zip", ".tar", ".gz",   ".tgz",  ".bz2",  ".xz",   ".zst", ".7z",   ".rar", ".iso",
+      ".txt", ".csv", ".json", ".xml",  ".html", ".htm",  ".pdf", ".md",   ".log", ".textproto"};
+  const std::string ending = absl::AsciiStrToLower(path.extension().string());
+  return std::ranges::find(kEndings, ending) != kEndings.end();
 }
 
 absl::Status CheckDirectoryDestination(const Destination& destination) {

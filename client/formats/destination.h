@@ -27,6 +27,10 @@ struct Destination {
 /// PERMISSION_DENIED, RESOURCE_EXHAUSTED (what is needed, what is free).
 absl::Status CheckFileDestination(const Destination& destination);
 
+/// Whether a name ends as files do: of volumes, pictures, archives, texts, programs' data; in any
+/// case of letters. Such a name of a directory is a mistake for a file that is not written.
+bool LooksLikeAFile(const std::filesystem::path& path);
+
 /// The same of a directory, which with those above it need not be there yet.
 absl::Status CheckDirectoryDestination(const Destination& destination);
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/formats/dicom/file_bounds.h"
+#include "client/formats/dicom/xa_attributes.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
@@ -79,18 +80,24 @@ absl::Status ReadPixels(DcmDataset& data, Slice& slice) {
   return absl::OkStatus();
 }
 
-/// Nothing when the file is not a CT image.
-absl::StatusOr<std::vector<Slice>> ReadSlice(const std::filesystem::path& path) {
-  if (!IsDicomFile(path)) return std::vector<Slice>();
+/// Whether the file is a CT image, which is then in `format`.
+absl::StatusOr<bool> LoadCt(const std::filesystem::path& path, DcmFileFormat& format) {
+  if (!IsDicomFile(path)) return false;
   if (const absl::Status bounded = CheckDicomFile(path); !bounded.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(path.string(), ": ", bounded.message()));
   }
-  DcmFileFormat format;
-  if (format.loadFile(path.c_str()).bad()) return std::vector<Slice>();
+  if (format.loadFile(path.c_str()).bad()) return false;
   DcmDataset& data = *format.getDataset();
-  OFString modality, series_uid;
-  data.findAndGetOFString(DCM_Modality, modality);
-  if (modality != "CT" || !data.tagExists(DCM_PixelData)) return std::vector<Slice>();
+  return DicomText(data, DCM_Modality) == "CT" && data.tagExists(DCM_PixelData);
+}
+
+/// Nothing when the file is not a CT image.
+absl::StatusOr<std::vector<Slice>> ReadSlice(const std::filesystem::path& path) {
+  DcmFileFormat format;
+  ISO_ASSIGN_OR_RETURN(const bool is_ct, LoadCt(path, format));
+  if (!is_ct) return std::vector<Slice>();
+  DcmDataset& data = *format.getDataset();
+  OFString series_uid;
   data.findAndGetOFString(DCM_SeriesInstanceUID, series_uid);
   Slice slice{.file = path.string(), .series_uid = series_uid.c_str()};
   double position[3], orientation[6], spacing[2];
@@ -128,8 +135,7 @@ absl::Status CheckAlike(const Slice& first, const Slice& other) {
       absl::StrCat(first.file, " and ", other.file, " differ in size, spacing or orientation"));
 }
 
-/// The CT slices among the files of a directory.
-absl::StatusOr<std::vector<Slice>> ReadSlices(const std::filesystem::path& directory) {
+absl::StatusOr<std::vector<std::filesystem::path>> FilesOf(const std::filesystem::path& directory) {
   std::error_code error;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
@@ -140,6 +146,12 @@ absl::StatusOr<std::vector<Slice>> ReadSlices(const std::filesystem::path& direc
         absl::StrCat("cannot list ", directory.string(), ": ", error.message()));
   }
   std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// The CT slices among the files of a directory.
+absl::StatusOr<std::vector<Slice>> ReadSlices(const std::filesystem::path& directory) {
+  ISO_ASSIGN_OR_RETURN(const auto files, FilesOf(directory));
   std::vector<Slice> slices;
   for (const std::filesystem::path& file : files) {
     ISO_ASSIGN_OR_RETURN(std::vector<Slice> slice, ReadSlice(file));
@@ -197,6 +209,20 @@ absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory) {
     volume.voxels.insert(volume.voxels.end(), slice.hounsfield.begin(), slice.hounsfield.end());
   }
   return WithRightHandedGrid(std::move(volume), directory.string());
+}
+
+absl::StatusOr<SeriesBeam> ReadSeriesBeam(const std::filesystem::path& directory) {
+  ISO_ASSIGN_OR_RETURN(const auto files, FilesOf(directory));
+  for (const std::filesystem::path& file : files) {
+    DcmFileFormat format;
+    ISO_ASSIGN_OR_RETURN(const bool is_ct, LoadCt(file, format));
+    if (!is_ct) continue;
+    DcmDataset& data = *format.getDataset();
+    const double kv = DicomNumber(data, DCM_KVP).value_or(0);
+    return SeriesBeam{.station_name = DicomText(data, DCM_StationName),
+                      .tube_voltage_kv = kv > 0 ? kv : 0};
+  }
+  return absl::NotFoundError(absl::StrCat(directory.string(), " holds no DICOM CT slice"));
 }
 
 }  // namespace isocenter::formats

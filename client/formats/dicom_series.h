@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "client/formats/volume.h"
@@ -13,5 +14,14 @@ namespace isocenter::formats {
 /// (Patient). The grid is in LPS, as DICOM's. Errors: NOT_FOUND (no slices), INVALID_ARGUMENT (more
 /// than one series, slices that differ in size or orientation, uneven or double positions).
 absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory);
+
+/// What the images of a series tell of the X-rays that they were made of.
+struct SeriesBeam {
+  std::string station_name;    // empty: not told; at most 16 characters
+  double tube_voltage_kv = 0;  // 0: not told
+};
+
+/// Of the first CT slice by name. Errors: as ReadDicomSeries.
+absl::StatusOr<SeriesBeam> ReadSeriesBeam(const std::filesystem::path& directory);
 
 }  // namespace isocenter::formats

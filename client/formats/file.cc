@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "absl/status/status.h"
@@ -12,6 +15,21 @@
 
 namespace isocenter::formats {
 namespace {
+
+// Names of files that are being written. A handler of signals may read them at any moment, and
+// takes no lock: who takes a name out of its slot owns it.
+std::array<std::atomic<char*>, 32> partial_names;
+
+/// Null where there are as many already.
+char* Announce(const std::filesystem::path& path) {
+  char* const name = strdup(path.c_str());
+  for (std::atomic<char*>& slot : partial_names) {
+    char* none = nullptr;
+    if (slot.compare_exchange_strong(none, name)) return name;
+  }
+  std::free(name);
+  return nullptr;
+}
 
 absl::Status ErrnoStatus(int error, const std::string& what) {
   const std::string message = absl::StrCat(what, ": ", std::strerror(error));
@@ -85,9 +103,24 @@ absl::StatusOr<OutputFile> OutputFile::Create(const std::filesystem::path& path)
   output.path_ = path;
   output.temporary_ = path;
   output.temporary_ += absl::StrCat(".", getpid(), ".part");
+  output.partial_.reset(Announce(output.temporary_));
   output.file_.reset(std::fopen(output.temporary_.c_str(), "wb"));
   if (!output.file_) return ErrnoStatus(errno, absl::StrCat("cannot write ", path.string()));
   return output;
+}
+
+void OutputFile::Forget::operator()(char* name) const {
+  for (std::atomic<char*>& slot : partial_names) {
+    char* mine = name;
+    if (slot.compare_exchange_strong(mine, nullptr)) return std::free(name);
+  }
+}
+
+void RemovePartialFiles() {
+  for (std::atomic<char*>& slot : partial_names) {
+    const char* const name = slot.exchange(nullptr);
+    if (name != nullptr) unlink(name);
+  }
 }
 
 OutputFile::~OutputFile() {

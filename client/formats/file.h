@@ -51,12 +51,23 @@ class OutputFile {
   absl::Status Commit();
 
  private:
+  /// Of a name that RemovePartialFiles must no longer know.
+  struct Forget {
+    void operator()(char* name) const;
+  };
+
   OutputFile() = default;
 
+  std::unique_ptr<char, Forget> partial_;
   FileHandle file_;
   std::filesystem::path path_;
   std::filesystem::path temporary_;
 };
+
+/// Removes what all OutputFiles that are not complete have written (of more than 32 at once the
+/// first ones). For a program that ends here: it takes no lock and may be called by a signal's
+/// handler.
+void RemovePartialFiles();
 
 /// The whole of a small text file. Errors: as InputFile; INVALID_ARGUMENT above `limit_bytes`.
 absl::StatusOr<std::string> ReadText(const std::filesystem::path& path, uint64_t limit_bytes);

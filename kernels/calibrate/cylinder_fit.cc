@@ -97,20 +97,28 @@ absl::StatusOr<Eigen::VectorXd> FirstGuess(const std::vector<MeasuredRay>& rays)
   return guess;
 }
 
-/// Of diameters within a tenth of the given one, that which explains the rays best. Where the axis
-/// is does not hang on it: a shadow is as wide on both sides.
+double OffPercent(double seen_mm, double given_mm) {
+  return 100 * std::abs(seen_mm / given_mm - 1);
+}
+
+/// Of diameters within a tenth of the given one, that which explains the rays best; where that is
+/// another one, of all legal ones, as it is said then. Where the axis is does not hang on it: a
+/// shadow is as wide on both sides.
 double DiameterSeen(const std::vector<MeasuredRay>& rays, const Eigen::VectorXd& axis,
-                    double given_mm) {
+                    double given_mm, double most_error_percent) {
   constexpr int kSteps = 20;
-  double seen = given_mm, least = std::numeric_limits<double>::max();
+  const double step_mm = 0.1 * given_mm / kSteps;
   Eigen::VectorXd misfit(rays.size());
-  for (int i = -kSteps; i <= kSteps; ++i) {
-    const double diameter = given_mm * (1 + 0.1 * i / kSteps);
+  double seen = given_mm, least = std::numeric_limits<double>::max();
+  const auto look_at = [&](double diameter) {
     Misfit(rays, diameter)(axis, misfit);
-    if (misfit.squaredNorm() >= least) continue;
+    if (misfit.squaredNorm() >= least) return;
     least = misfit.squaredNorm();
     seen = diameter;
-  }
+  };
+  for (int i = -kSteps; i <= kSteps; ++i) look_at(given_mm + i * step_mm);
+  if (OffPercent(seen, given_mm) <= most_error_percent) return seen;
+  for (double d = kLeastDiameterMm; d <= kMostDiameterMm; d += step_mm) look_at(d);
   return seen;
 }
 
@@ -121,8 +129,7 @@ absl::Status CheckFound(const Cylinder& cylinder, double seen_mm, double most_er
                          absl::StrFormat("at most %g", kMostTilt),
                          "the scan may show another object, or another diameter");
   }
-  const double apart = 100 * std::abs(seen_mm / cylinder.diameter_mm - 1);
-  if (apart <= most_error_percent) return absl::OkStatus();
+  if (OffPercent(seen_mm, cylinder.diameter_mm) <= most_error_percent) return absl::OkStatus();
   return NotGoodEnough(
       {"the diameter that the scan shows", seen_mm, "mm"},
       absl::StrFormat("within %g %% of the given %g mm", most_error_percent, cylinder.diameter_mm),
@@ -210,9 +217,10 @@ absl::StatusOr<Cylinder> FitCylinder(const std::vector<MeasuredRay>& rays, doubl
   search.setXtol(1e-7);
   search.minimize(parameters);
   const Cylinder cylinder = ToCylinder(parameters, diameter_mm);
-  ISO_RETURN_IF_ERROR(CheckAir(rays, cylinder));
-  ISO_RETURN_IF_ERROR(
-      CheckFound(cylinder, DiameterSeen(fitted, parameters, diameter_mm), most_error_percent));
+  // Air is what the cylinder that is there leaves, not one of a wrong diameter.
+  const double seen_mm = DiameterSeen(fitted, parameters, diameter_mm, most_error_percent);
+  ISO_RETURN_IF_ERROR(CheckAir(rays, ToCylinder(parameters, seen_mm)));
+  ISO_RETURN_IF_ERROR(CheckFound(cylinder, seen_mm, most_error_percent));
   return cylinder;
 }
 

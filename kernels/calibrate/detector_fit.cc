@@ -14,10 +14,15 @@ namespace {
 
 constexpr size_t kJudgedPixels = 1 << 18;  // for medians over all of the detector
 
-double MedianOver(size_t pixels, const std::function<double(size_t)>& value, bool spread) {
+std::vector<double> Judged(size_t pixels, const std::function<double(size_t)>& value) {
   std::vector<double> values;
   const size_t step = (pixels + kJudgedPixels - 1) / kJudgedPixels;
   for (size_t i = 0; i < pixels; i += step) values.push_back(value(i));
+  return values;
+}
+
+double MedianOver(size_t pixels, const std::function<double(size_t)>& value, bool spread) {
+  std::vector<double> values = Judged(pixels, value);
   return spread ? RobustSigma(std::move(values)) : Median(std::move(values));
 }
 
@@ -27,26 +32,56 @@ double NoiseOfMean(const SweepStatistics& sweep) {
       sweep.pixels(), [&](size_t i) { return sweep.Change(i) / 2; }, true);
 }
 
-absl::Status CheckNoise(const Figure& noise, double most, int frames, absl::string_view sweep) {
+/// An object in the beam lets too little through, and where it moves it looks like noise, which
+/// more frames do not lessen.
+absl::Status CheckNoise(const Figure& noise, double most, int frames, absl::string_view sweep,
+                        double unevenness) {
   if (noise.value <= most) return absl::OkStatus();
   const double ratio = noise.value / most;
-  return NotGoodEnough(noise, absl::StrFormat("at most %g %%", most),
-                       absl::StrFormat("%s sweep of %d frames; about %.0f would do", sweep, frames,
-                                       std::ceil(frames * ratio * ratio)));
+  const std::string enough = absl::StrFormat("%s sweep of %d frames; about %.0f would do", sweep,
+                                             frames, std::ceil(frames * ratio * ratio));
+  return NotGoodEnough(
+      noise, absl::StrFormat("at most %g %%", most),
+      unevenness > kMostUnevennessPercent
+          ? absl::StrFormat("the air map differs by %.0f %% over the detector: is an object in the "
+                            "beam? Behind a bow-tie: %s",
+                            unevenness, enough)
+          : enough);
+}
+
+/// What makes flat frames too dark, by the darkest one's level above the dark frames.
+const char* WhyDark(double level) {
+  constexpr double kNoLight = 0.1 * kLeastFlatCounts;
+  if (level < -kNoLight) return "flat frames are darker than dark ones: are the sweeps swapped?";
+  if (level < kNoLight) {
+    return "flat frames are as dark as dark ones: is it the same sweep, or were X-rays off?";
+  }
+  return "more dose, or no object in the beam";
 }
 
 absl::Status CheckLight(const FlatFrames& flat) {
   const double darkest = *std::min_element(flat.levels().begin(), flat.levels().end());
   if (darkest < kLeastFlatCounts) {
-    return NotGoodEnough({"the level of the darkest flat frame", darkest, "counts"},
-                         absl::StrFormat("%g at least", kLeastFlatCounts),
-                         "more dose, or no object in the beam");
+    return NotGoodEnough(
+        {"the level of the darkest flat frame above the dark frames", darkest, "counts"},
+        absl::StrFormat("%g at least", kLeastFlatCounts), WhyDark(darkest));
   }
   const Figure saturated{"pixels that read nothing but the largest counts",
                          100 * flat.SaturatedShare(), "%"};
   if (saturated.value <= kMostSaturatedPercent) return absl::OkStatus();
   return NotGoodEnough(saturated, absl::StrFormat("at most %g %%", kMostSaturatedPercent),
                        "less dose");
+}
+
+/// How much what is usual in the empty beam differs over the detector (%): the middle nine tenths
+/// of its pixels, of their median.
+double Unevenness(const std::vector<float>& usual) {
+  std::vector<double> values = Judged(usual.size(), [&](size_t i) { return usual[i]; });
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+  };
+  return 100 * (at(0.95) - at(0.05)) / at(0.5);
 }
 
 void FillDefects(const Detector& detector, const std::vector<Defect>& kinds,
@@ -83,19 +118,28 @@ absl::StatusOr<DetectorFit> FitDetector(const SweepStatistics& dark, const FlatF
                              pixels, [&](size_t i) { return dark.Change(i); }, false) /
                          level,
                      "% of air"};
-  ISO_RETURN_IF_ERROR(CheckNoise(offset_noise, kMostOffsetNoisePercent, dark.frames(), "a dark"));
-  ISO_RETURN_IF_ERROR(CheckNoise(air_noise, kMostAirNoisePercent, answers.frames(), "a flat"));
-  if (std::abs(drift.value) > kMostDarkDriftPercent) {
-    return NotGoodEnough(drift, absl::StrFormat("within %g %% of air", kMostDarkDriftPercent),
-                         "leave the detector in the dark for longer before its dark sweep");
-  }
-  ISO_ASSIGN_OR_RETURN(fit.defects, FindDefects(dark, answers, level, detector));
-
   fit.response.air_counts.resize(pixels);
   for (size_t i = 0; i < pixels; ++i) {
     fit.response.air_counts[i] = static_cast<float>(answers.Mean(i) * level);
   }
   const std::vector<float> usual = LocalMedian(fit.response.air_counts, detector);
+  const double unevenness = Unevenness(usual);
+  ISO_RETURN_IF_ERROR(
+      CheckNoise(offset_noise, kMostOffsetNoisePercent, dark.frames(), "a dark", unevenness));
+  ISO_RETURN_IF_ERROR(
+      CheckNoise(air_noise, kMostAirNoisePercent, answers.frames(), "a flat", unevenness));
+  if (std::abs(drift.value) > kMostDarkDriftPercent) {
+    return NotGoodEnough(drift, absl::StrFormat("within %g %% of air", kMostDarkDriftPercent),
+                         "leave the detector in the dark for longer before its dark sweep");
+  }
+  ISO_ASSIGN_OR_RETURN(fit.defects, FindDefects(dark, answers, level, detector));
+  if (unevenness > kMostUnevennessPercent) {
+    fit.warnings.push_back(absl::StrFormat(
+        "the air map differs by %.0f %% over the detector; expected is at most %g %% but behind a "
+        "bow-tie: nothing else may be in the beam",
+        unevenness, kMostUnevennessPercent));
+  }
+
   const double spread = MedianOver(
       pixels, [&](size_t i) { return fit.response.air_counts[i] / usual[i]; }, true);
   FillDefects(detector, fit.defects.kinds, fit.response.offset_counts, 0);

@@ -1,6 +1,9 @@
 // Offsets, gains and defects of a detector, from sweeps of dark and flat frames.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "kernels/calibrate/defects.h"
 #include "kernels/calibrate/figure.h"
@@ -21,10 +24,16 @@ inline constexpr double kMostOffsetNoisePercent = 0.01;
 /// before it that still decays would.
 inline constexpr double kMostDarkDriftPercent = 0.02;
 
+/// How much the air map may differ over the detector before something is held to be in the beam (%
+/// of its median, the middle nine tenths of the pixels): heel, filters and distance do less, a
+/// bow-tie more.
+inline constexpr double kMostUnevennessPercent = 50;
+
 struct DetectorFit {
   ops::PixelResponse response;
   FoundDefects defects;
   Figures figures;  // those of the defects included
+  std::vector<std::string> warnings;
 };
 
 /// The dark frames' means, to be given to FlatFrames.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
@@ -163,8 +164,14 @@ absl::Status CheckBeadTable(const BeadTable& table) {
 absl::StatusOr<BeadTable> FindBeadTable(absl::string_view flag, const std::string& name) {
   if (name == "helix") return HelixBeads();
   if (name == "rings") return RingBeads();
-  ISO_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(flag, name, kMostTableBytes));
-  absl::StatusOr<BeadTable> table = ParseBeadTable(text);
+  const absl::StatusOr<std::string> text = ReadRegularFile(flag, name, kMostTableBytes);
+  if (!text.ok()) {
+    return absl::Status(
+        text.status().code(),
+        absl::StrCat(text.status().message(), "; legal is helix, rings, or a table of the balls",
+                     DidYouMean(name, {"helix", "rings"})));
+  }
+  absl::StatusOr<BeadTable> table = ParseBeadTable(*text);
   if (table.ok()) return table;
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", table.status().message()));
 }

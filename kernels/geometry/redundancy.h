@@ -55,10 +55,11 @@ struct RedundancyTable {
 /// for the weighting, when short-scan weights are asked for more than a turn, when the angle is not
 /// strictly monotonic, when the detector is displaced further than the scan can bear (on a full
 /// turn 8 columns must reach beyond the axis, on a short scan a tenth of the columns may be
-/// missing), or with fewer than 2 views. Full scan needs 2π less one step. Short scan
-/// needs π plus 90 % of the fan angle: what lies within the cylinder of radius
-/// source_to_isocenter · sin((arc - π) / 2) is weighted exactly on any arc, and C-arms are built to
-/// stop where that is a little less than the detector's field of view.
+/// missing), when the sources leave the plane of the orbit by more than 3 % of their distance, or
+/// with fewer than 2 views. Full scan needs 2π less one step. Short scan needs π plus 90 % of the
+/// fan angle: what lies within the cylinder of radius source_to_isocenter · sin((arc - π) / 2) is
+/// weighted exactly on any arc, and C-arms are built to stop where that is a little less than the
+/// detector's field of view.
 absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
                                                   const Detector& detector,
                                                   RedundancyWeighting weighting);

@@ -26,7 +26,7 @@ class HostMemory {
 /// What is asked of a device that is opened, and what an open one has.
 struct DeviceLimits {
   int64_t memory_bytes = 0;
-  int threads = 1;
+  int threads = 1;  // of the host: its own, or those that may work beside it
   int ordinal = 0;  // which of the backend's devices, from 0
 };
 

@@ -80,36 +80,55 @@ absl::StatusOr<Axis> AxisOf(const VolumeView& volume, double radius) {
   return Axis{origin, along, (1 / Norm(level)) * level};
 }
 
-// What is denser than kDense and thinner than kThin around the axis, at the inserts' distance.
-struct Inserts {
-  double dense = 0, thin = 0;     // mm³
-  double cosine = 0, sine = 0;    // of the dense ones' angles, summed
-  double low = 1e9, high = -1e9;  // along the axis, where both are
-  double height = 0;              // summed over both
-};
-Inserts FindInserts(const VolumeView& volume, const Axis& axis, double out, double radius) {
+// Calls visit(x, y, z, value) for each voxel whose distance from the axis is that of `insert`, to
+// its radius; x and y across the axis, z along it.
+template <class Visit>
+void VisitRing(const VolumeView& volume, const Axis& axis, const PhantomModule& insert,
+               Visit visit) {
   const VolumeGrid& grid = volume.grid;
-  const double voxel = grid.spacing.x * grid.spacing.y * grid.spacing.z;
   const Vec3 up = Cross(axis.along, axis.across);
-  Inserts found;
+  const double out = std::hypot(insert.center.x, insert.center.y);
   for (int k = 0; k < grid.nz; ++k) {
     for (int j = 0; j < grid.ny; ++j) {
       for (int i = 0; i < grid.nx; ++i) {
         const double value = volume.voxels(k, j, i);
         if (!(value > kDense || value < kThin)) continue;
         const Vec3 from = grid.VoxelToWorld(i, j, k) - axis.origin;
-        const double x = Dot(from, axis.across), y = Dot(from, up), z = Dot(from, axis.along);
-        if (std::abs(std::hypot(x, y) - out) > radius) continue;
-        (value > 0 ? found.dense : found.thin) += voxel;
-        found.height += z * voxel;
-        found.low = std::min(found.low, z);
-        found.high = std::max(found.high, z);
-        if (value < 0) continue;
-        found.cosine += x / std::hypot(x, y);
-        found.sine += y / std::hypot(x, y);
+        const double x = Dot(from, axis.across), y = Dot(from, up);
+        if (std::abs(std::hypot(x, y) - out) > insert.radius_mm) continue;
+        visit(x, y, Dot(from, axis.along), value);
       }
     }
   }
+}
+
+// What is denser than kDense and thinner than kThin around the axis, at the inserts' distance.
+struct Inserts {
+  double dense = 0, thin = 0;   // mm³
+  double cosine = 0, sine = 0;  // of the dense ones' angles, summed
+  double middle = 0;            // along the axis, of both
+};
+Inserts FindInserts(const VolumeView& volume, const Axis& axis, const PhantomModule& insert) {
+  const Vec3 spacing = volume.grid.spacing;
+  const double voxel = spacing.x * spacing.y * spacing.z;
+  Inserts found;
+  double height = 0;
+  VisitRing(volume, axis, insert, [&](double x, double y, double z, double value) {
+    if (value < 0) return;
+    found.dense += voxel;
+    height += z * voxel;
+    found.cosine += x / std::hypot(x, y);
+    found.sine += y / std::hypot(x, y);
+  });
+  if (found.dense == 0) return found;
+  // As far along the axis as the dense ones only: what is thin beyond the body's ends is air.
+  const double dense = height / found.dense, reach = insert.half_height_mm + spacing.z;
+  VisitRing(volume, axis, insert, [&](double, double, double z, double value) {
+    if (value > 0 || std::abs(z - dense) > reach) return;
+    found.thin += voxel;
+    height += z * voxel;
+  });
+  found.middle = height / (found.dense + found.thin);
   return found;
 }
 
@@ -137,7 +156,7 @@ absl::StatusOr<std::vector<Placement>> PlaceByOutline(const VolumeView& volume,
   ISO_ASSIGN_OR_RETURN(const Axis axis, AxisOf(volume, phantom.body_radius_mm));
   const PhantomModule& dense = *Densest(phantom);
   const double out = std::hypot(dense.center.x, dense.center.y);
-  const Inserts found = FindInserts(volume, axis, out, dense.radius_mm);
+  const Inserts found = FindInserts(volume, axis, dense);
   const double whole = kPi * dense.radius_mm * dense.radius_mm * 2 * dense.half_height_mm;
   if (found.dense < 0.3 * whole || found.thin < 0.3 * whole) {
     return absl::NotFoundError(absl::StrFormat(
@@ -146,14 +165,14 @@ absl::StatusOr<std::vector<Placement>> PlaceByOutline(const VolumeView& volume,
         "scan?",
         found.dense, kDense, found.thin, kThin, out, 0.3 * whole));
   }
-  const double middle = found.height / (found.dense + found.thin);
-  const Vec3 origin = axis.origin + (middle - dense.center.z) * axis.along;
+  const Vec3 origin = axis.origin + (found.middle - dense.center.z) * axis.along;
   const double seen = std::atan2(found.sine, found.cosine);
   const double truth = std::atan2(dense.center.y, dense.center.x);
   // Against the slices' order angles run the other way: `across` is kept, `up` turns round.
-  return std::vector<Placement>{PlacementOf(axis.along, axis.across, seen - truth, origin),
-                                PlacementOf(-axis.along, axis.across, -seen - truth,
-                                            axis.origin + (middle + dense.center.z) * axis.along)};
+  return std::vector<Placement>{
+      PlacementOf(axis.along, axis.across, seen - truth, origin),
+      PlacementOf(-axis.along, axis.across, -seen - truth,
+                  axis.origin + (found.middle + dense.center.z) * axis.along)};
 }
 
 }  // namespace isocenter::quality

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "kernels/base/status_macros.h"
 
 namespace isocenter::quality {
 namespace {
@@ -135,23 +136,29 @@ bool Passed(std::span<const Verdict> verdicts) {
   return std::ranges::all_of(verdicts, [](const Verdict& verdict) { return verdict.passed(); });
 }
 
-absl::Status SetTolerance(const std::string& text, std::vector<Measure>& measures) {
+absl::StatusOr<NamedTolerance> ParseTolerance(absl::string_view text) {
   const size_t sign = text.find('=');
   absl::string_view number =
-      sign == std::string::npos ? absl::string_view() : absl::string_view(text).substr(sign + 1);
-  const bool share = absl::ConsumeSuffix(&number, "%");
-  double value = 0;
-  if (!absl::SimpleAtod(number, &value) || !(value > 0 && value <= 1e9)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the tolerance is '", text, "'; legal is NAME=VALUE or NAME=PERCENT%, above 0"));
+      sign == absl::string_view::npos ? absl::string_view() : text.substr(sign + 1);
+  NamedTolerance tolerance{.name = std::string(text.substr(0, sign)),
+                           .percent = absl::ConsumeSuffix(&number, "%")};
+  if (absl::SimpleAtod(number, &tolerance.value) && tolerance.value > 0 && tolerance.value <= 1e9) {
+    return tolerance;
   }
-  const std::string name = text.substr(0, sign);
-  const auto measure = std::ranges::find(measures, name, &Measure::name);
+  return absl::InvalidArgumentError(
+      absl::StrCat("the tolerance is '", text, "'; legal is NAME=VALUE or NAME=PERCENT%, above 0"));
+}
+
+absl::Status SetTolerance(const std::string& text, std::vector<Measure>& measures) {
+  ISO_ASSIGN_OR_RETURN(const NamedTolerance tolerance, ParseTolerance(text));
+  const auto measure = std::ranges::find(measures, tolerance.name, &Measure::name);
   if (measure == measures.end()) {
     return absl::NotFoundError(
-        absl::StrCat("the tolerance is of '", name, "', which was not measured"));
+        absl::StrCat("the tolerance is of '", tolerance.name, "', which was not measured"));
   }
-  measure->tolerance = share ? std::max(1e-9, value / 100 * std::abs(measure->value)) : value;
+  measure->tolerance = tolerance.percent
+                           ? std::max(1e-9, tolerance.value / 100 * std::abs(measure->value))
+                           : tolerance.value;
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "kernels/quality/phantom_study.h"
 
 namespace isocenter::quality {
@@ -43,6 +44,15 @@ struct Verdict {
 /// A verdict on each measure of the baseline, in its order. Both have been checked.
 std::vector<Verdict> Compare(std::span<const Measure> baseline, std::span<const Measure> measures);
 bool Passed(std::span<const Verdict> verdicts);
+
+/// A tolerance as people write it.
+struct NamedTolerance {
+  std::string name;
+  double value = 0;
+  bool percent = false;  // of the measure's value
+};
+/// Of "name=value" or "name=N%". Errors: INVALID_ARGUMENT.
+absl::StatusOr<NamedTolerance> ParseTolerance(absl::string_view text);
 
 /// "name=value", or "name=N%" of the measure's value: another tolerance. Errors: INVALID_ARGUMENT
 /// for a text that is none, NOT_FOUND for a measure that is not there.

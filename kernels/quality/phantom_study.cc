@@ -6,15 +6,15 @@
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/quality/unmeasured_figures.h"
 
 namespace isocenter::quality {
 namespace {
 
 using Kind = PhantomModule::Kind;
 
-constexpr double kTaskContrast = 10;            // HU
-constexpr double kTaskSizes[] = {3, 5, 8, 10};  // mm
-constexpr double kPart = 0.6;                   // of an insert's radius, away from its edge
+constexpr double kTaskContrast = 10;  // HU
+constexpr double kPart = 0.6;         // of an insert's radius, away from its edge
 constexpr int kMostBlock = 128, kMostBlock3d = 64, kMostSlices = 32;  // voxels
 
 std::vector<PhantomModule> ModulesOf(const QualityPhantom& phantom, Kind kind) {
@@ -73,7 +73,8 @@ void Measuring::Inserts() {
     const auto figures =
         Kept("insert_" + module.name, MeasureRegion(volume_, RodOf(place(), module, kPart)));
     if (!figures) continue;
-    study_.inserts.push_back({module.name, module.hounsfield, *figures});
+    study_.inserts.push_back({module.name, module.hounsfield, *figures,
+                              place().ToWorld(module.center), module.radius_mm});
     values.push_back({module.hounsfield, figures->mean});
   }
   study_.linearity = Kept("linearity", MeasureLinearity(values));
@@ -216,6 +217,7 @@ absl::StatusOr<PhantomStudy> StudyPhantom(const VolumeView& volume, const Qualit
   measuring.Distances();
   measuring.LowContrasts();
   measuring.Tasks();
+  study.unmeasured = UnmeasuredFigures(phantom, study);
   return study;
 }
 

@@ -17,10 +17,14 @@
 
 namespace isocenter::quality {
 
+inline constexpr double kTaskSizes[] = {3, 5, 8, 10};  // of detection tasks, mm
+
 struct InsertFigures {
   std::string name;
   double nominal = 0;  // HU
   RegionFigures figures;
+  Vec3 center;           // in the world, as the phantom lies
+  double radius_mm = 0;  // of the whole insert
 };
 
 struct LowContrastFigures {
@@ -55,7 +59,8 @@ struct PhantomStudy {
   std::optional<double> distance_error_mm;
   std::vector<LowContrastFigures> low_contrasts;
   std::vector<TaskFigures> tasks;
-  /// What the scan does not show well enough, and why.
+  /// Figures that the phantom defines (MeasuresOf) and curves that the scan does not show well
+  /// enough, and why.
   std::vector<std::pair<std::string, std::string>> unmeasured;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_format.h"
@@ -33,6 +34,26 @@ void VisitBall(const VolumeView& volume, Vec3 center, double radius,
   }
 }
 
+// "-32.0 to 32.0, ... mm along x, y, z": what the voxels cover of the world.
+std::string CoverText(const VolumeGrid& grid) {
+  Vec3 low = grid.VoxelToWorld(-0.5, -0.5, -0.5), high = low;
+  for (int corner = 1; corner < 8; ++corner) {
+    const Vec3 p =
+        grid.VoxelToWorld(corner & 1 ? grid.nx - 0.5 : -0.5, corner & 2 ? grid.ny - 0.5 : -0.5,
+                          corner & 4 ? grid.nz - 0.5 : -0.5);
+    low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
+    high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
+  }
+  return absl::StrFormat("%.1f to %.1f, %.1f to %.1f and %.1f to %.1f mm along x, y and z", low.x,
+                         high.x, low.y, high.y, low.z, high.z);
+}
+
+bool Covers(const VolumeGrid& grid, Vec3 point) {
+  const Vec3 at = grid.WorldToVoxel(point);
+  return at.x >= -0.5 && at.y >= -0.5 && at.z >= -0.5 && at.x <= grid.nx - 0.5 &&
+         at.y <= grid.ny - 0.5 && at.z <= grid.nz - 0.5;
+}
+
 struct Mass {
   double sum = 0;
   Vec3 moment;
@@ -49,6 +70,12 @@ absl::StatusOr<Vec3> FindMarker(const VolumeView& volume, const Marker& marker, 
   VisitBall(volume, marker.center, search_mm, [&](double value, Vec3 p) {
     if (value > threshold) found.Add(value - threshold, p);
   });
+  if (found.sum <= 0 && !Covers(volume.grid, marker.center)) {
+    return absl::NotFoundError(absl::StrFormat(
+        "marker %d should be at (%.1f, %.1f, %.1f) mm, which is outside of the volume: it covers "
+        "%s; is the whole phantom in it, and is it placed so?",
+        number, marker.center.x, marker.center.y, marker.center.z, CoverText(volume.grid)));
+  }
   if (found.sum <= 0) {
     return absl::NotFoundError(absl::StrFormat(
         "marker %d is not within %.1f mm of (%.1f, %.1f, %.1f) mm: no voxel there is above %.0f "

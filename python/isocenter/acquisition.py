@@ -1,5 +1,6 @@
 """What is known of an acquisition before its first frame."""
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Mapping, Optional, Tuple, Union
 
@@ -61,6 +62,8 @@ class Acquisition:
             checks.real("i0_counts, which counts need,", self.i0_counts, 1, 65535)
         if self.trajectory is not None and not isinstance(self.trajectory, CircularOrbit):
             set_field(self, "trajectory", checks.matrices(self.trajectory, self.frame_count))
+        if self.grid is not None and not isinstance(self.grid, Grid):
+            raise checks.illegal("grid", repr(self.grid), "a Grid, e.g. Grid.cube(256, 0.9), or None: as the protocol says")
         if self.job_class not in _CLASSES:
             raise checks.illegal("job_class", repr(self.job_class), " or ".join(_CLASSES))
         self.to_proto()  # the names and types of what is left
@@ -69,6 +72,8 @@ class Acquisition:
     def of(cls, frames: np.ndarray, trajectory, pitch_mm, **fields) -> "Acquisition":
         """That of a stack [frame][row][column], uint16 or float32; `fields` as of the class."""
         count, rows, columns = checks.stack(frames)
+        own = ("frame_count", "rows", "columns", "pitch_mm", "trajectory", "dtype")
+        checks.keywords(fields, (known.name for known in dataclasses.fields(cls) if known.name not in own))
         return cls(count, rows, columns, pitch_mm, trajectory, frames.dtype, **fields)
 
     @property

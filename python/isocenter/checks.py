@@ -1,10 +1,11 @@
 """Checks of what callers hand in. Each raises InvalidArgument with the name, the value and what is legal."""
 
+import difflib
 import math
 import operator
 import re
 import sys
-from typing import Tuple
+from typing import Iterable, Tuple
 
 import numpy as np
 
@@ -14,12 +15,28 @@ MOST_PIXELS = 8192  # of a detector, per axis
 MOST_FRAMES = 10000
 # Larger frames do not fit into a message of any service.
 MOST_FRAME_BYTES = 1 << 30
+# Of line integrals, the median of a frame: no detector sees anything behind exp(-50), and detector counts are far above.
+MOST_LINE_INTEGRAL = 50.0
 PIXEL_TYPES = (np.dtype("<u2"), np.dtype("<f4"))
 
 
 def illegal(name: str, value, legal: str) -> InvalidArgument:
     """The error of a value that is illegal."""
     return InvalidArgument(f"{name} is {value}; legal is {legal}")
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """What ends an error of a name that there is not; empty where none is near."""
+    near = difflib.get_close_matches(word, list(names), 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def keywords(given: Iterable[str], legal: Iterable[str]) -> None:
+    """Names of keyword arguments. Raises TypeError, as Python does, with the name that is near."""
+    names = sorted(legal)
+    for name in given:
+        if name not in names:
+            raise TypeError(f"unknown argument {name!r}; legal is one of {', '.join(names)}{did_you_mean(name, names)}")
 
 
 def whole(name: str, value, least: int, most: int) -> int:
@@ -37,7 +54,7 @@ def real(name: str, value, least: float, most: float, above: bool = False) -> fl
     """A finite number from `least` to `most`; `above`: more than `least`."""
     legal = f"{'more than ' if above else ''}{least:g} {'and at most' if above else 'to'} {most:g}"
     try:
-        number = float(value)
+        number = float("" if isinstance(value, (str, bytes, bytearray)) else value)  # "1" is a text
     except (TypeError, ValueError):
         raise illegal(name, repr(value), f"a number, {legal}") from None
     if not math.isfinite(number) or not (least < number if above else least <= number) or number > most:
@@ -73,6 +90,17 @@ def finite(name: str, array: np.ndarray) -> None:
         return
     at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
     raise illegal(f"{name}[{', '.join(map(str, at))}]", array[at], "a finite number")
+
+
+def line_integrals(name: str, frame: np.ndarray) -> None:
+    """That a frame [row][column] is no frame of detector counts. Looks at some 16,000 of its pixels."""
+    step = [max(1, size // 128) for size in frame.shape]
+    if (median := float(np.median(frame[:: step[0], :: step[1]]))) > MOST_LINE_INTEGRAL:
+        raise illegal(
+            f"the median of {name}",
+            f"{median:g}",
+            f"up to {MOST_LINE_INTEGRAL:g} of line integrals (float32); detector counts are uint16, with i0_counts",
+        )
 
 
 def pixel_array(name: str, array, dimensions: str) -> np.ndarray:

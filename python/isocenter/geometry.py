@@ -38,7 +38,7 @@ class CircularOrbit:
     """An ideal circular orbit around z, which the service expands.
 
     The source is at source_to_isocenter_mm * (cos a, sin a, 0); u runs along (-sin a, cos a, 0), v along -z. `arc_deg` is the signed
-    angle from the first to the last frame. `offset_*_px`: the principal point relative to the detector's
+    angle from the first to the last frame, not 0. `offset_*_px`: the principal point relative to the detector's
     middle. Raises InvalidArgument.
     """
 
@@ -52,7 +52,8 @@ class CircularOrbit:
     def __post_init__(self):
         near = checks.real("source_to_isocenter_mm", self.source_to_isocenter_mm, 1, 10000)
         checks.real("source_to_detector_mm", self.source_to_detector_mm, near, 20000, above=True)
-        checks.real("arc_deg", self.arc_deg, -720, 720)
+        if checks.real("arc_deg", self.arc_deg, -720, 720) == 0:
+            raise checks.illegal("arc_deg", 0, "-720 to 720 but 0, from which all frames would be the same")
         for name in ("start_angle_deg", "offset_u_px", "offset_v_px"):
             checks.real(name, getattr(self, name), -1e6, 1e6)
 

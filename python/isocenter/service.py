@@ -1,5 +1,6 @@
 """A service: where all begins."""
 
+import inspect
 import os
 import warnings
 from typing import Callable, Iterable, List, Optional, Union
@@ -54,6 +55,11 @@ def _stream_options(
     }
 
 
+def _checked_options(options: dict) -> dict:
+    checks.keywords(options, inspect.signature(_stream_options).parameters)
+    return _stream_options(**options)
+
+
 class Service:
     """A connection to isocenterd, which connect makes. Thread-safe; `with` closes it."""
 
@@ -88,13 +94,13 @@ class Service:
 
         Raises what AcquisitionService.Acquire may answer, DeadlineExceeded, Unavailable.
         """
-        return open_stream(self._channel, acquisition, _stream_options(**options))
+        return open_stream(self._channel, acquisition, _checked_options(options))
 
     def resume(self, job_id: str, acquisition: Acquisition, **options) -> AcquisitionStream:
         """Goes on with a job that another stream or process began with this acquisition; `options` as of stream. Send what is missing
         from stream.accepted.next_frame_index on. Raises as stream; NotFound, InvalidArgument (it was begun with another acquisition),
         PermissionDenied (another caller began it)."""
-        return resume_stream(self._channel, acquisition, job_id, _stream_options(**options))
+        return resume_stream(self._channel, acquisition, job_id, _checked_options(options))
 
     def submit(
         self,
@@ -119,6 +125,7 @@ class Service:
         if not acquisition.is_counts:
             for index, frame in enumerate(frames):
                 checks.finite(f"frames[{index}]", frame)
+                checks.line_integrals(f"frames[{index}]", frame)
         with told_of.told(progress, "reconstructing") as show:
 
             def tell(event: Event) -> None:

@@ -122,6 +122,7 @@ class AcquisitionStream:
             )
         if not a.is_counts:
             checks.finite(f"frame {index}", pixels)
+            checks.line_integrals(f"frame {index}", pixels)
         if measured_matrix is not None:
             measured_matrix = checks.matrices(np.asarray(measured_matrix)[None], 1)[0]
         if dose:

@@ -267,7 +267,9 @@ absl::StatusOr<v1::KeptCalibration> Store::Keep(const fs::path& staged, v1::Kept
   if (const auto found = Find(name); found.ok()) {
     if (found->crc32c() == kept.crc32c() && found->file_bytes() == kept.file_bytes()) return found;
     return absl::AlreadyExistsError(
-        absl::StrCat("another calibration '", name, "' is kept; legal is a name of its own"));
+        absl::StrCat("another calibration '", name,
+                     "' is kept, for good; legal is a name of its own, which "
+                     "`isocenter calibrate --name` gives a set"));
   }
   std::error_code error;
   fs::rename(staged, FileOf(name), error);

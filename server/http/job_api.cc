@@ -100,7 +100,9 @@ std::string RelationOf(const jobs::Job& other, const jobs::Job& root) {
 Json BriefRefinement(const jobs::Job& job) {
   const Json whole = RefinementJson(job);
   if (whole.is_null()) return nullptr;
-  return {{"algorithm", whole["algorithm"]}, {"iterations", job.progress.iterations_done}};
+  return {{"algorithm", whole["algorithm"]},
+          {"iterations", job.progress.iterations_done},
+          {"second_pass", whole["second_pass"]}};
 }
 
 Json RelatedJson(const WebEnvironment& environment, const jobs::Job& job) {

@@ -107,6 +107,8 @@ Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
       {"pair_role", ValueJson(job.pair_role)},
       {"refines_job_id",
        jobs::IsRefinement(job) ? Json(job.source_job_ids.front()) : Json(nullptr)},
+      {"second_pass",
+       jobs::IsSecondPass(job) ? MembersJson(*job.refinement.second_pass) : Json(nullptr)},
       {"source_job_ids", job.source_job_ids},
       {"create_time", TimeJson(job.create_time)},
       {"end_time", jobs::HasEnded(job.state) ? TimeJson(job.end_time) : Json(nullptr)},

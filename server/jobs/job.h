@@ -108,6 +108,7 @@ enum class WarningKind {
   kStoppedEarly,
   kArchiveFull,
   kCalibration,
+  kCutObject,
   kWorklistMismatch,
   kWorklistUnavailable
 };
@@ -115,7 +116,7 @@ constexpr auto NamesOf(WarningKind) {
   return std::to_array<absl::string_view>(
       {"frame_gap", "late_frame", "saturated_detector", "dead_detector", "dose_dip", "matrix_jump",
        "short_arc", "device_replaced", "stopped_early", "archive_full", "calibration",
-       "worklist_mismatch", "worklist_unavailable"});
+       "cut_object", "worklist_mismatch", "worklist_unavailable"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.

@@ -1,12 +1,12 @@
 #include "server/pipeline/calibration_choice.h"
 
-#include <cmath>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "kernels/ops/calibration.h"
+#include "kernels/ops/calibration_scope.h"
 
 namespace isocenter::pipeline {
 namespace {
@@ -14,48 +14,23 @@ namespace {
 using jobs::CalibrationLabel;
 using jobs::CalibrationPolicy;
 
-constexpr double kSameVoltageKv = 1;
-
-std::string Size(const Detector& detector) {
-  return absl::StrCat(detector.columns, "x", detector.rows, " pixels of ", detector.pitch_u_mm, "x",
-                      detector.pitch_v_mm, " mm");
-}
-
 /// What keeps a set from being used, as parts of a sentence.
 std::vector<std::string> Misfits(const CalibrationLabel& label, const AcquisitionRequest& request) {
-  std::vector<std::string> misfits;
-  if (label.withdrawn) misfits.push_back("has been withdrawn");
-  if (label.geometry_frames > 0) misfits.push_back("has matrices, which correct no frames");
-  const auto differs = [&](const char* what, const std::string& its, const std::string& asked) {
-    misfits.push_back(absl::StrCat("is of ", what, " ", its, ", and the acquisition of ", asked));
-  };
-  const auto quoted = [](const std::string& text) { return absl::StrCat("'", text, "'"); };
-  if (label.station_name != request.station_name) {
-    differs("station", quoted(label.station_name), quoted(request.station_name));
-  }
-  if (label.detector_mode != request.detector_mode) {
-    differs("detector mode", quoted(label.detector_mode), quoted(request.detector_mode));
-  }
-  const Detector& detector = request.acquisition.detector;
-  if (label.detector != detector) differs("a detector of", Size(label.detector), Size(detector));
-  const double kv = request.tube_voltage_kv;
-  if (label.tube_voltage_kv != 0 && !(std::abs(label.tube_voltage_kv - kv) <= kSameVoltageKv)) {
-    differs("tube voltage", absl::StrCat(label.tube_voltage_kv, " kV"),
-            kv == 0 ? "one that is not told" : absl::StrCat(kv, " kV"));
-  }
+  std::vector<std::string> misfits = ops::Misfits({.station_name = label.station_name,
+                                                   .detector_mode = label.detector_mode,
+                                                   .detector = label.detector,
+                                                   .tube_voltage_kv = label.tube_voltage_kv,
+                                                   .matrices = label.geometry_frames > 0},
+                                                  {.station_name = request.station_name,
+                                                   .detector_mode = request.detector_mode,
+                                                   .detector = request.acquisition.detector,
+                                                   .tube_voltage_kv = request.tube_voltage_kv});
+  if (label.withdrawn) misfits.emplace(misfits.begin(), "has been withdrawn");
   return misfits;
 }
 
-bool IsValid(const CalibrationLabel& label, absl::Time now) {
-  return label.valid_from <= now && now < label.valid_until;
-}
-
-std::string Validity(const CalibrationLabel& label) {
-  const auto day = [](absl::Time time) {
-    return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
-  };
-  return absl::StrCat("calibration '", label.name, "' is valid from ", day(label.valid_from),
-                      " to ", day(label.valid_until), ", which is not now");
+ops::Validity ValidityOf(const CalibrationLabel& label) {
+  return {label.valid_from, label.valid_until};
 }
 
 /// A label in the order of preference: fewer misfits, then valid, then newer.
@@ -78,7 +53,7 @@ std::optional<Candidate> Best(const std::vector<CalibrationLabel>& kept,
                                              label.withdrawn || label.geometry_frames > 0)) {
       continue;
     }
-    Candidate candidate{&label, Misfits(label, request), IsValid(label, now)};
+    Candidate candidate{&label, Misfits(label, request), ValidityOf(label).Has(now)};
     if (!best || candidate.rank() > best->rank()) best = std::move(candidate);
   }
   return best;
@@ -86,10 +61,7 @@ std::optional<Candidate> Best(const std::vector<CalibrationLabel>& kept,
 
 /// Why nothing is corrected.
 std::string WhyNone(const std::optional<Candidate>& best, const AcquisitionRequest& request) {
-  if (best) {
-    return absl::StrCat("calibration '", best->label->name, "' does not fit: it ",
-                        absl::StrJoin(best->misfits, "; it "));
-  }
+  if (best) return ops::MisfitText(best->label->name, best->misfits);
   if (!request.calibration_name.empty()) {
     return absl::StrCat("calibration is '", request.calibration_name,
                         "', and none of that name "
@@ -137,15 +109,16 @@ absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<Calibratio
   if (!best || !best->misfits.empty()) return Without(request, WhyNone(best, request));
   const CalibrationLabel& label = *best->label;
   if (!best->valid && request.calibration_policy == CalibrationPolicy::kRequire) {
-    return Without(request, Validity(label));
+    return Without(request, ops::NotValidText(label.name, ValidityOf(label)));
   }
   CalibrationChoice choice{.used = jobs::UsedCalibration{.name = label.name,
                                                          .crc32c = label.crc32c,
                                                          .outside_validity = !best->valid,
                                                          .created = label.created}};
   if (!best->valid) {
-    choice.warning = jobs::JobWarning{jobs::WarningKind::kCalibration, std::nullopt,
-                                      absl::StrCat(Validity(label), "; it is used all the same")};
+    choice.warning = jobs::JobWarning{
+        jobs::WarningKind::kCalibration, std::nullopt,
+        absl::StrCat(ops::NotValidText(label.name, ValidityOf(label)), ops::kUsedAllTheSame)};
   }
   return choice;
 }

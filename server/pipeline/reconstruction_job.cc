@@ -27,7 +27,7 @@ ReconstructionJob::ReconstructionJob(std::string id, AcquisitionRequest request,
       spool_(std::move(spool)),
       acquisitions_(acquisitions),
       absent_(absent),
-      monitor_(request_.acquisition),
+      monitor_(request_.acquisition, request_.settings.truncation),
       ledger_(spool_->states(), request_.missing_frames),
       // Without a stream, as after a restart, the job waits for one.
       console_deadline_(accepted_time_ + absent.limit),

@@ -94,7 +94,7 @@ absl::StatusOr<ReconstructionJob::Intake> ReconstructionJob::TakeIn(int64_t stre
   absl::MutexLock lock(&mutex_);
   if (IsOver(life_)) return EndStatus();
   if (stream != stream_) return absl::AbortedError("another stream has taken over the job");
-  const Intake intake{ledger_.Begin(index), appends_ + 1 < MostAppends(urgency_.job_class)};
+  const Intake intake{ledger_.Begin(index, came), appends_ + 1 < MostAppends(urgency_.job_class)};
   if (intake.taken != FrameLedger::Taken::kNew) return intake;
   if (input_ != InputState::kOpen) {
     ledger_.Abort(index);
@@ -148,7 +148,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
     const bool current = stream == stream_;
     if (status.ok()) {
       ledger_.Commit(index);
-      overdue = ledger_.Overdue();
+      overdue = ledger_.Overdue(Now());
       for (const int late : overdue) ledger_.BeginGiveUp(late);
     } else {
       ledger_.Abort(index);

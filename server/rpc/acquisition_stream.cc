@@ -92,7 +92,10 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
     stream = stream_;
     began_job = began_job_;
     if (job_id_.empty()) {
-      shared_.observer.OnRefused(jobs::Publishable(why));
+      // A job that is asked for and does not exist is nobody's exposure.
+      if (asked_for_.empty() || !absl::IsNotFound(why)) {
+        shared_.observer.OnRefused(jobs::Publishable(why));
+      }
       const absl::StatusOr<jobs::JobSnapshot> asked_for = shared_.table.Get(asked_for_);
       permit_.Record(audit::Action::kAcquire, asked_for.ok() ? **asked_for : jobs::Job(), why);
     }

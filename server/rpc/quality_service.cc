@@ -27,8 +27,8 @@ absl::Status NothingKept() {
 }  // namespace
 
 QualityService::QualityService(const Guard& guard, jobs::JobTable& table,
-                               quality_records::Store* store)
-    : table_(table), store_(store) {
+                               const config::ProtocolBook& protocols, quality_records::Store* store)
+    : table_(table), protocols_(protocols), store_(store) {
   Add(guard, {"RecordQuality", Role::kOperator}, &QualityService::OnRecordQuality);
   Add(guard, {"ListQuality", Role::kViewer}, &QualityService::OnListQuality);
   Add(guard, {"SetQualityBaseline", Role::kOperator}, &QualityService::OnSetQualityBaseline);
@@ -53,6 +53,12 @@ absl::StatusOr<v1::QualityResult> QualityService::ResultOf(
   }
   if (result.protocol().empty()) {
     return Illegal("protocol", "\"\"", "that of the scan, or a job");
+  }
+  // A job's own may have left the configuration since; one that is named here is a scan of today.
+  if (!request.protocol().empty()) {
+    if (const auto known = protocols_.Find(request.protocol()); !known.ok()) {
+      return absl::InvalidArgumentError(known.status().message());
+    }
   }
   result.set_phantom(request.phantom());
   result.set_baseline(request.baseline());

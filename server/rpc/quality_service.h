@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "isocenter/v1/quality.grpc.pb.h"
+#include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
 #include "server/quality/store.h"
 #include "server/rpc/call_counter.h"
@@ -16,7 +17,8 @@ namespace isocenter::rpc {
 class QualityService : public SingleRequestService<v1::QualityService> {
  public:
   /// `store`: null where none are kept; all must outlive the service.
-  QualityService(const Guard& guard, jobs::JobTable& table, quality_records::Store* store);
+  QualityService(const Guard& guard, jobs::JobTable& table, const config::ProtocolBook& protocols,
+                 quality_records::Store* store);
 
   /// Those that are not answered at once.
   const CallCounter& calls() const { return calls_; }
@@ -30,6 +32,7 @@ class QualityService : public SingleRequestService<v1::QualityService> {
   absl::StatusOr<v1::QualityResult> ResultOf(v1::RecordQualityRequest& request) const;
 
   jobs::JobTable& table_;
+  const config::ProtocolBook& protocols_;
   quality_records::Store* const store_;
   CallCounter calls_;
   scheduler::LaneExecutor disk_{"iso-quality"};

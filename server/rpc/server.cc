@@ -166,7 +166,7 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
       procedure_steps_(guard_, table, partners.procedure_steps),
       calibrations_(guard_, partners.calibrations, engine,
                     absl::Seconds(config.limits().idle_stream_seconds())),
-      quality_(guard_, table, partners.quality),
+      quality_(guard_, table, protocols, partners.quality),
       node_(partners.node == nullptr ? nullptr
                                      : std::make_unique<NodeService>(guard_, *partners.node)) {}
 

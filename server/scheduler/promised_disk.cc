@@ -26,13 +26,13 @@ absl::StatusOr<DiskPromise> PromisedDisk::Reserve(int64_t bytes) {
   const int64_t reclaimable = ReclaimableOf(disk);
   if (bytes > disk.free_bytes + reclaimable - promised_) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the disk is full: ", BytesText(bytes), " are needed for the result, ",
+        "the disk has no room: ", BytesText(bytes), " are needed for the result, ",
         BytesText(promised_), " are promised to other jobs, ", BytesText(disk.free_bytes),
         " are free",
         reclaimable > 0
             ? absl::StrCat(", frames of ended jobs take ", BytesText(reclaimable), " more")
             : "",
-        "; try again when results have been deleted"));
+        "; fewer voxels take less, or try again when results have been deleted"));
   }
   promised_ += bytes;
   return DiskPromise(this, bytes);

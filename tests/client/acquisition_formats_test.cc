@@ -78,7 +78,13 @@ TEST(Bundle, MissingOrSurplusFramesAreNotABundle) {
     ASSERT_TRUE(sink.ok());
     EXPECT_EQ(WriteFrames(**sink, 40, 2).code(), absl::StatusCode::kFailedPrecondition);
   }
-  EXPECT_TRUE(std::filesystem::is_empty(directory / "b"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "b")) << "made for nothing";
+  std::filesystem::create_directory(directory.path() / "b");
+  {
+    auto sink = CreateBundle(directory / "b", Header(v1::PIXEL_TYPE_UINT16_COUNTS), {});
+    ASSERT_TRUE(sink.ok());
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory / "b")) << "it was there before";
   auto sink = CreateBundle(directory / "b", Header(v1::PIXEL_TYPE_UINT16_COUNTS), {});
   ASSERT_TRUE(sink.ok());
   EXPECT_EQ((*sink)->Append(Frame(0, 39)).code(), absl::StatusCode::kInvalidArgument);

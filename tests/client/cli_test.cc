@@ -326,6 +326,55 @@ TEST(Cli, JobCommands) {
   EXPECT_EQ(RunCommand({"protocols", "x", "--server", address}).exit_code, 1);
   EXPECT_THAT(RunCommand({"protocols", "fdk_sfot", "--server", address}).err,
               HasSubstr("did you mean fdk_soft?"));
+  EXPECT_THAT(RunCommand({"protocols", "hnn", "--server", address}).err,
+              HasSubstr("there are: fdk, fdk_soft"));
+}
+
+TEST(Cli, AJobSaysWhatItWasCorrectedWith) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  const std::string address = server.address();
+  const auto job =
+      nlohmann::json::parse(RunCommand({"jobs", "--json", "--server", address}).out).at(0);
+  EXPECT_EQ(job["calibration"]["name"], "room1-90kV");
+  EXPECT_EQ(job["calibration"]["crc32c"], "0000beef");
+  EXPECT_EQ(job["calibration"]["outside_validity"], true);
+  EXPECT_EQ(job["calibration"]["create_time"], "2027-01-15T08:00:00.000Z");
+  EXPECT_EQ(job["geometry"]["name"], "room1-beads");
+  EXPECT_THAT(RunCommand({"watch", "job-1", "--server", address}).out,
+              HasSubstr("calibration room1-90kV (outside of its validity)\n"
+                        "geometry room1-beads\n"));
+  WriteBundle(directory / "b", 2);
+  const Outcome streamed = RunCommand(
+      {"stream", directory / "b", "--server", address, "--json", directory / "job.json"});
+  EXPECT_THAT(streamed.out,
+              ContainsRegex("\ncalibration +room1-90kV \\(outside of its validity\\)"));
+  EXPECT_THAT(streamed.out, ContainsRegex("\ngeometry +room1-beads"));
+  EXPECT_EQ(nlohmann::json::parse(ReadBytes(directory / "job.json"))["geometry"]["name"],
+            "room1-beads");
+}
+
+// Each at its work; what is killed by the signal itself has no exit code.
+TEST(Cli, CtrlCEndsEveryCommandWithASentence) {
+  TemporaryDirectory directory;
+  const std::string bundle = directory / "b", volume = directory / "v.mha";
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "cylinder", "--out", bundle, "--frames", "400",
+                        "--arc-deg", "360", "--detector", "64x64", "--pitch-mm", "5"})
+                .exit_code,
+            0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Command command({"reconstruct", bundle, "--out", volume, "--algorithm", "sirt", "--iterations",
+                     "1000", "--grid", "64x64x64", "--voxel-mm", "4"});
+    EXPECT_TRUE(command.AwaitOutput("iteration   1"));
+    command.Signal(signal);
+    const Outcome outcome = command.Wait();
+    EXPECT_EQ(outcome.exit_code, 130);
+    EXPECT_THAT(outcome.err,
+                HasSubstr(signal == SIGINT ? "interrupted (SIGINT)" : "interrupted (SIGTERM)"));
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    EXPECT_EQ(entry.path().filename(), "b");
+  }
 }
 
 TEST(Cli, RefinePrintsEachIterationOnceAndWritesTheCurve) {
@@ -355,7 +404,7 @@ TEST(Cli, RefinePrintsEachIterationOnceAndWritesTheCurve) {
   EXPECT_EQ(bad.exit_code, 1);
   EXPECT_THAT(bad.err, HasSubstr("--curve is 'c.txt'; legal is a file that ends in .csv or .png"));
   const Outcome nothing = RunCommand({"refine", "job-1", "--server", server.address()});
-  EXPECT_EQ(nothing.exit_code, 1);
+  EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_THAT(nothing.err, HasSubstr("--protocol is not given; legal without it are --metal"));
   EXPECT_EQ(
       RunCommand({"refine", "none", "--protocol", "r", "--server", server.address()}).exit_code, 1);
@@ -370,7 +419,7 @@ TEST(Cli, RefineAsksForASecondPass) {
   EXPECT_THAT(accepted.out, HasSubstr("job-1-second: second pass against metal and bone in "));
   const Outcome curve = RunCommand(
       {"refine", "job-1", "--scatter", "--curve", "c.png", "--server", server.address()});
-  EXPECT_EQ(curve.exit_code, 1);
+  EXPECT_EQ(curve.exit_code, 2);
   EXPECT_THAT(curve.err, HasSubstr("--curve with --scatter; a second pass has no iterations"));
 }
 
@@ -428,7 +477,7 @@ TEST(Cli, RenderRefusesBadFlags) {
   TemporaryDirectory directory;
   WriteVolume(directory / "a.mha", 0);
   const std::string volume = directory / "a.mha", out = directory / "a.png";
-  EXPECT_EQ(RunCommand({"render", volume, "--out", out, "--window", "-50,0"}).exit_code, 1);
+  EXPECT_EQ(RunCommand({"render", volume, "--out", out, "--window", "-50,0"}).exit_code, 2);
   EXPECT_EQ(RunCommand({"render", volume, "--out", out, "--slice", "0,0,20"}).exit_code, 1);
   EXPECT_EQ(RunCommand({"render", volume, "--out", out, "--slice", "0,0"}).exit_code, 2);
   EXPECT_FALSE(std::filesystem::exists(out));
@@ -486,16 +535,16 @@ TEST(Cli, SimulatedPhantomHasItsTruthAndABundle) {
 TEST(Cli, DeidentificationIsCheckedBeforeAnythingIsFetched) {
   TemporaryDirectory directory;
   WriteBytes(directory / "short", "0123456789");
-  const auto error = [&](std::vector<std::string> flags) {
+  const auto error = [&](std::vector<std::string> flags, int exit_code) {
     flags.insert(flags.begin(), {"fetch", "job-1", "--out", (directory / "out").string()});
     const Outcome outcome = RunCommand(flags);
-    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.exit_code, exit_code);
     return outcome.err;
   };
-  EXPECT_THAT(error({"--keep", "dates"}), HasSubstr("need --deidentify"));
-  EXPECT_THAT(error({"--deidentify", "--deidentify-key", (directory / "short").string()}),
+  EXPECT_THAT(error({"--keep", "dates"}, 2), HasSubstr("need --deidentify"));
+  EXPECT_THAT(error({"--deidentify", "--deidentify-key", (directory / "short").string()}, 1),
               HasSubstr("has 10 bytes; legal is 16 or more"));
-  EXPECT_THAT(error({"--deidentify", "--format", "mha"}), HasSubstr("legal is DICOM"));
+  EXPECT_THAT(error({"--deidentify", "--format", "mha"}, 2), HasSubstr("legal is DICOM"));
   EXPECT_FALSE(std::filesystem::exists(directory / "out"));
 }
 

@@ -20,6 +20,7 @@ struct SliceFile {
   std::string series = "1.2.3";
   std::string orientation = "1\\0\\0\\0\\1\\0";
   std::string modality = "CT";
+  std::string station, kvp;
   std::vector<Uint16> pixels{0, 1, 2, 0xFFFF, 4, 5};  // 2 rows x 3 columns; signed: -1
 };
 
@@ -31,6 +32,8 @@ void Write(const std::filesystem::path& path, const SliceFile& slice) {
                           absl::StrCat("1.2.3.", int(slice.z * 10 + 500)).c_str());
   data.putAndInsertString(DCM_Modality, slice.modality.c_str());
   data.putAndInsertString(DCM_SeriesInstanceUID, slice.series.c_str());
+  if (!slice.station.empty()) data.putAndInsertString(DCM_StationName, slice.station.c_str());
+  if (!slice.kvp.empty()) data.putAndInsertString(DCM_KVP, slice.kvp.c_str());
   data.putAndInsertString(DCM_ImagePositionPatient, absl::StrCat("-5\\7\\", slice.z).c_str());
   data.putAndInsertString(DCM_ImageOrientationPatient, slice.orientation.c_str());
   data.putAndInsertString(DCM_PixelSpacing, "0.5\\0.25");
@@ -46,6 +49,23 @@ void Write(const std::filesystem::path& path, const SliceFile& slice) {
   data.putAndInsertString(DCM_RescaleIntercept, "-1000");
   data.putAndInsertUint16Array(DCM_PixelData, slice.pixels.data(), slice.pixels.size());
   ASSERT_TRUE(file.saveFile(path.c_str(), EXS_LittleEndianExplicit).good());
+}
+
+TEST(DicomSeries, TellsItsBeam) {
+  TemporaryDirectory directory;
+  EXPECT_THAT(std::string(ReadSeriesBeam(directory.path()).status().message()),
+              HasSubstr("holds no DICOM CT slice"));
+  Write(directory / "a.dcm", {.modality = "MR", .station = "magnet"});
+  Write(directory / "b.dcm", {.z = 10, .station = "room3", .kvp = "90.5"});
+  absl::StatusOr<SeriesBeam> beam = ReadSeriesBeam(directory.path());
+  ASSERT_TRUE(beam.ok()) << beam.status();
+  EXPECT_EQ(beam->station_name, "room3");
+  EXPECT_EQ(beam->tube_voltage_kv, 90.5);
+  Write(directory / "b.dcm", {.z = 10});
+  beam = ReadSeriesBeam(directory.path());
+  ASSERT_TRUE(beam.ok()) << beam.status();
+  EXPECT_EQ(beam->station_name, "");
+  EXPECT_EQ(beam->tube_voltage_kv, 0);
 }
 
 TEST(DicomSeries, SortsByPositionAndRescales) {

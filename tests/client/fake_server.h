@@ -293,6 +293,11 @@ class FakeServer final : public v1::AcquisitionService::Service,
     job.set_job_class(v1::JOB_CLASS_INTERACTIVE);
     job.mutable_progress()->set_frames_total(9);
     job.mutable_create_time()->set_seconds(1800000000);
+    job.mutable_calibration()->set_name("room1-90kV");
+    job.mutable_calibration()->set_crc32c(0xbeef);
+    job.mutable_calibration()->set_outside_validity(true);
+    job.mutable_calibration()->mutable_created()->set_seconds(1800000000);
+    job.mutable_geometry()->set_name("room1-beads");
     return job;
   }
   void Accept(const v1::AcquisitionHeader& header, v1::Accepted& accepted) {

@@ -67,6 +67,11 @@ TEST_F(QaTest, MeasuresAndReports) {
   const double sigma = 1.2 / 1.4;
   EXPECT_NEAR(Value(json, "noise_hu"), 60 / (2 * sigma * std::sqrt(kPi)), 1);
   EXPECT_NEAR(Value(json, "insert_delrin_hu"), 340, 8);
+  // Where calibrate hu is to look for it.
+  ASSERT_EQ(json["inserts"][3]["name"], "delrin");
+  EXPECT_NEAR(json["inserts"][3]["center_mm"][0], -36, 0.5);
+  EXPECT_NEAR(json["inserts"][3]["center_mm"][1], -26, 0.5);
+  EXPECT_EQ(json["inserts"][3]["radius_mm"], 8);
   EXPECT_EQ(json["detectability"].size(), 4u);
   EXPECT_NEAR(json["nps"]["integral_hu2"].get<double>(), json["nps"]["variance_hu2"].get<double>(),
               1e-6 * json["nps"]["variance_hu2"].get<double>());
@@ -99,7 +104,7 @@ TEST_F(QaTest, ConstancyPassesAndFails) {
   ASSERT_EQ(RunCommand({"qa", Path("accepted.mha"), "--json", Path("wide.json"), "--tolerance",
                         "noise_hu=40%", "--tolerance", "low-30=2"})
                 .exit_code,
-            1);
+            2);
   ASSERT_EQ(RunCommand({"qa", Path("accepted.mha"), "--json", Path("wide.json"), "--tolerance",
                         "noise_hu=40%"})
                 .exit_code,
@@ -109,13 +114,13 @@ TEST_F(QaTest, ConstancyPassesAndFails) {
 }
 
 TEST_F(QaTest, SaysWhatIsWrong) {
-  const auto said = [](std::vector<std::string> arguments) {
+  const auto said = [](std::vector<std::string> arguments, int exit_code = 1) {
     arguments.insert(arguments.begin(), "qa");
     const Outcome outcome = RunCommand(arguments);
-    EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
+    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.out;
     return outcome.err;
   };
-  EXPECT_THAT(said({}), HasSubstr("neither VOLUME nor --job"));
+  EXPECT_THAT(said({}, 2), HasSubstr("neither VOLUME nor --job"));
   const std::string scan = Scan("scan.mha", 30, 1);
   const std::string head = Write("head.mha", quality::MakeScan("head", 80, Recipe(0, 0)));
   EXPECT_THAT(said({head}), HasSubstr("is it this phantom"));
@@ -124,7 +129,7 @@ TEST_F(QaTest, SaysWhatIsWrong) {
     std::ofstream(Path("bad.json")) << text;
     EXPECT_THAT(said({scan, "--baseline", Path("bad.json")}), HasSubstr("legal is"));
   }
-  EXPECT_THAT(said({scan, "--record"}), HasSubstr("--station and --protocol"));
+  EXPECT_THAT(said({scan, "--record"}, 2), HasSubstr("--station and --protocol"));
   EXPECT_THAT(said({scan, "--json", scan}), HasSubstr("--json"));
   MadeScan blank = Clean();
   std::fill_n(blank.voxels.begin() + int64_t{50} * 124 * 124, 124 * 124, -1000.0f);

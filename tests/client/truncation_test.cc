@@ -12,6 +12,7 @@ namespace isocenter::client_test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Truncation, EachMethodMakesAVolumeOfItsOwn) {
   const TemporaryDirectory directory;
@@ -34,6 +35,13 @@ TEST(Truncation, EachMethodMakesAVolumeOfItsOwn) {
     const auto volume = formats::ReadMetaImage(mha);
     ASSERT_TRUE(volume.ok()) << volume.status();
     volumes.insert(volume->voxels);
+    if (std::string(method) == "none") {
+      EXPECT_THAT(outcome.err,
+                  HasSubstr("more than 25 % of the rows end with line integrals of up to"));
+      EXPECT_THAT(outcome.err, HasSubstr("without --truncation cylinder the volume is wrong"));
+    } else {
+      EXPECT_THAT(outcome.err, Not(HasSubstr("of the rows end")));
+    }
   }
   EXPECT_EQ(volumes.size(), 4u);
 }

@@ -257,5 +257,14 @@ TEST_F(HeaderTest, RefusalsAreCounted) {
   EXPECT_EQ(service_.observer.count("refused INVALID_ARGUMENT"), 1);
 }
 
+// Nobody is at the table of a job that is not there: an operator who is told of it looks for a
+// fault of the node.
+TEST_F(HeaderTest, AMistypedJobIsNoRefusedAcquisition) {
+  v1::AcquireRequest resume;
+  resume.mutable_resume()->set_job_id("20260101T000000-00000000");
+  EXPECT_EQ(Acquire({resume}).status.error_code(), StatusCode::NOT_FOUND);
+  EXPECT_EQ(service_.observer.count("refused NOT_FOUND"), 0);
+}
+
 }  // namespace
 }  // namespace isocenter::testing

@@ -25,7 +25,7 @@ class QualityContractTest : public ContractTest {
   static v1::RecordQualityRequest Request(double noise) {
     v1::RecordQualityRequest request;
     request.set_station_name("room-1");
-    request.set_protocol("head");
+    request.set_protocol("fdk");
     request.set_phantom("quality");
     v1::QualityMeasure& measure = *request.add_measure();
     measure.set_name("noise_hu");
@@ -85,6 +85,8 @@ TEST_F(QualityContractTest, RefusesWhatIsIllegal) {
   EXPECT_THAT(refused([](auto& r) { r.set_station_name("a/../b"); }), HasSubstr("station_name"));
   EXPECT_THAT(refused([](auto& r) { r.clear_station_name(); }), HasSubstr("station_name"));
   EXPECT_THAT(refused([](auto& r) { r.clear_protocol(); }), HasSubstr("protocol"));
+  EXPECT_THAT(refused([](auto& r) { r.set_protocol("fdk_smoth"); }),
+              HasSubstr("protocol is 'fdk_smoth'"));
   EXPECT_THAT(refused([](auto& r) { r.clear_measure(); }), HasSubstr("0 measures"));
   EXPECT_THAT(refused([](auto& r) { r.mutable_measure(0)->set_value(std::nan("")); }),
               HasSubstr("noise_hu is nan"));

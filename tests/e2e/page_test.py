@@ -53,18 +53,18 @@ class PageTest(support.ServiceTest):
     def see_all(self, service, first, *others):
         """What each of several steps saw, which are made at once."""
         more = [word for step in others for word in ("--", *step)]
-        done = process.run([*self.step(service, *first), *more], seconds=480)
+        done = process.run([*self.step(service, *first), *more], seconds=900)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr + service.process.output()[-2000:])
         return json.loads(done.stdout.splitlines()[-1])
 
     def begin(self, service, step, *args):
         """A step that waits for what the test does next."""
         browser = self.background(self.step(service, step, *args), f"page-{step}")
-        browser.wait_for(lambda: "waiting\n" in browser.output(), 240, "the page to be open")
+        browser.wait_for(lambda: "waiting\n" in browser.output(), 600, "the page to be open")
         return browser
 
     def end(self, browser):
-        self.assertEqual(browser.wait(480), 0, browser.output())
+        self.assertEqual(browser.wait(900), 0, browser.output())
         return json.loads(browser.output().splitlines()[-1])[0]
 
     def check_types(self, service):
@@ -121,7 +121,7 @@ class RealTest(PageTest):
         browser = self.begin(service, "scans", *rooms)
         # Slower than any browser looks; what is left is sent at once when both have been seen.
         slow = [self.send(service, room, "--fps", SLOW) for room in rooms]
-        browser.wait_for(lambda: "scanning\n" in browser.output(), 240, "both rooms to scan")
+        browser.wait_for(lambda: "scanning\n" in browser.output(), 600, "both rooms to scan")
         self.check_types(service)
         for room, stream in zip(rooms, slow):
             stream.signal(signal.SIGKILL)
@@ -136,7 +136,7 @@ class RealTest(PageTest):
     def test_a_pair_and_a_refinement(self):
         service = self.service()
         halves = [self.stream(service, "--pair", "p1", "--role", role)["job_id"] for role in ("mask", "fill")]
-        isocenter.must("refine", halves[0], "--protocol", "fdk_then_ossart", "--wait", "--server", service.grpc, seconds=240)
+        isocenter.must("refine", halves[0], "--protocol", "fdk_then_ossart", "--wait", "--server", service.grpc, seconds=600)
         jobs = json.loads(isocenter.must("jobs", "--json", "--server", service.grpc))
         refined = next(job["job_id"] for job in jobs if job["protocol"] == "fdk_then_ossart")
         beside, timeline, _ = self.see_all(
@@ -185,7 +185,7 @@ class RealTest(PageTest):
         browser = self.begin(service, "cancel")
         stream = self.send(service, "ROOM-1", "--fps", SLOW)
         self.end(browser)
-        self.assertEqual(stream.wait(120), 1)
+        self.assertEqual(stream.wait(300), 1)
         self.assertIn("the job was cancelled by this machine", stream.output())
         self.check_types(service)
 
@@ -193,12 +193,12 @@ class RealTest(PageTest):
         service = self.service(flags=["--fault", "cpu0@2"])
         browser = self.begin(service, "gone")
         stream = self.send(service, "ROOM-1", "--fps", 20)
-        self.assertEqual(service.process.wait(120), 3, service.process.output())
-        browser.wait_for(lambda: "gone\n" in browser.output(), 240, "the page to say that the server is gone")
+        self.assertEqual(service.process.wait(300), 3, service.process.output())
+        browser.wait_for(lambda: "gone\n" in browser.output(), 600, "the page to say that the server is gone")
         service.flags.clear()
         service.start()
         self.end(browser)
-        self.assertEqual(stream.wait(120), 0, stream.output())
+        self.assertEqual(stream.wait(300), 0, stream.output())
 
     def test_drain_and_resume(self):
         service = self.service()
@@ -278,9 +278,9 @@ class RolesTest(PageTest):
         def refused():
             return json.loads(isocenter.must("transfers", "--json", *flags))[0]["failed_count"] > 0
 
-        process.wait_until(refused, 120, "an instance that is refused for good")
+        process.wait_until(refused, 300, "an instance that is refused for good")
         stream = self.send(service, "ROOM-1", "--fps", HELD, "--token-file", console)
-        receiving = stream.wait_for(lambda: self.receiving(service, "ROOM-1", "--token-file", console), 120, "a job that receives")
+        receiving = stream.wait_for(lambda: self.receiving(service, "ROOM-1", "--token-file", console), 300, "a job that receives")
         certificate = {"ISOCENTER_PAGE_CERTIFICATE": str(self.folder / "ward3")}
         browsers = {
             f"the {role}, {role}": (buttons, self.begin_may(service, f"{role}-token", receiving, ended, buttons)) for role, buttons in self.MAY.items()

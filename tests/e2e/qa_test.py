@@ -52,6 +52,17 @@ class QaTest(support.ServiceTest):
         for name in ("noise_hu", "mtf50_edge_per_mm", "insert_teflon_hu", "detectability_5mm"):
             self.assertAlmostEqual(again[name], values[name], delta=0.02 * abs(values[name]) + 0.02, msg=name)
 
+        # What is mistyped is not kept; of a room that was never heard of it is said.
+        typo = isocenter.call("qa", series, "--record", "--station", "room1", "--protocol", "fdk_smoth", "--server", service.grpc)
+        self.assertEqual(typo.returncode, 1, typo.stdout)
+        self.assertIn("did you mean fdk_smooth?", typo.stderr)
+        figure = isocenter.call("quality", "list", "--measure", "noise_hi", "--server", service.grpc)
+        self.assertEqual(figure.returncode, 1, figure.stdout)
+        self.assertIn("did you mean noise_hu?", figure.stderr)
+        other = ("--station", "rom1", "--protocol", "fdk_smooth")
+        first_of_room = isocenter.must("qa", series, "--record", *other, "--server", service.grpc)
+        self.assertIn("it is the first record of rom1; did you mean room1?", first_of_room)
+
         constant = self.scan(service, "constant", 200000, 2)
         done = isocenter.call("qa", "--job", constant, "--record", "--server", service.grpc)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -62,7 +73,7 @@ class QaTest(support.ServiceTest):
 
         service.kill()
         service.start()
-        results = self.quality(service)
+        results = [result for result in self.quality(service) if result["station_name"] == "room1"]
         self.assertEqual([result["job_id"] for result in results], [noisy, constant, accepted])
         self.assertIn("noise_hu", results[0]["not_passed"])
         self.assertEqual([result["verdict"] for result in results[1:]], ["passed", "baseline"])

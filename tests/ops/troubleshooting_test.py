@@ -6,7 +6,7 @@ import unittest
 import support
 
 PAGE = support.ROOT / "docs/troubleshooting.md"
-SOURCES = ("server", "client", "kernels/base", "kernels/geometry", "kernels/recon", "kernels/cuda")
+SOURCES = ("server", "client", "kernels/base", "kernels/geometry", "kernels/ops", "kernels/recon", "kernels/cuda")
 
 
 def anchor(heading):

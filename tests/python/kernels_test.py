@@ -213,8 +213,8 @@ class Refused(PackageTest):
         ):
             self.refuse(pattern, local.iterate, self.frames, self.geometry, grid=GRID, **settings)
         self.refuse("no projector 'nearest'", local.Projector, self.geometry, GRID, "nearest")
-        self.refuse("phantom 'brick' is unknown; there are", local.Phantom("brick").volume, GRID, kind=isocenter.NotFound)
-        self.refuse("scale_mm is 0; legal is 0.01 to 1000", local.Phantom("head", 0).volume, GRID)
+        self.refuse("there is no phantom 'brick'; there are", local.Phantom, "brick", kind=isocenter.NotFound)
+        self.refuse("scale_mm is 0; legal is 0.01 to 1000", local.Phantom, "head", 0)
 
     def test_devices(self):
         self.assertIn("cpu", local.backends())

@@ -80,6 +80,19 @@ class Reconstruction(PackageTest):
         wrong = local.fdk(phantom.project(circular()), circular(ORBIT, 100, 60, 96, 3.0), grid=SMALL, device="cpu")
         self.assertGreater(abs(water(wrong).mean()), 50, "a planted fault: another pitch")
 
+    def test_phantoms_and_counts_are_looked_at_at_once(self):
+        with self.assertRaisesRegex(isocenter.NotFound, "there is no phantom 'haed'.*; did you mean head"):
+            local.Phantom("haed")
+        with self.assertRaisesRegex(isocenter.InvalidArgument, "scale_mm is -3; legal is 0.01 to 1000"):
+            local.Phantom("head", scale_mm=-3)
+        for name in local.phantom_names():
+            self.assertIn(name, local.Phantom.__doc__)
+        counts = np.full((20, 40, 40), 30000, np.float32)
+        with self.assertRaisesRegex(isocenter.InvalidArgument, r"the median of frames\[0\] is 30000.*i0_counts"):
+            local.fdk(counts, isocenter.CircularOrbit(750, 1200, 200), 4.0, grid=isocenter.Grid.cube(8, 4))
+        with self.assertRaisesRegex(isocenter.InvalidArgument, "did you mean grid"):
+            local.fdk(counts / 1e6, isocenter.CircularOrbit(750, 1200, 200), 4.0, gird=isocenter.Grid.cube(8, 4))
+
     def test_rows_that_the_detector_cuts(self):
         """Without truncation=, water near the cut is hundreds of HU too bright; with it, a third of that at most."""
         phantom, geometry = local.Phantom("cylinder", 110), circular(columns=60)

@@ -7,7 +7,7 @@ import struct
 import unittest.mock
 
 from package import isocenter, main, np, support, unittest
-from isocenter import crc32c, errors
+from isocenter import checks, crc32c, errors
 from isocenter.channel import Channel
 from isocenter.frame_message import frame_message
 from isocenter.frame_store import FrameStore
@@ -134,6 +134,33 @@ class PartsTest(support.ServiceTest):
         opening = Opening(10)
         self.assertIsNone(opening.verdict(broke, 0))
         self.assertIsNone(opening.verdict(unreachable, 5))  # it may have admitted it
+
+    def test_what_is_mistyped_is_refused_at_once(self):
+        with self.assertRaisesRegex(isocenter.InvalidArgument, "grid is 64; legal is a Grid"):
+            isocenter.Acquisition(2, 4, 4, 1.0, None, grid=64)
+        with self.assertRaisesRegex(isocenter.InvalidArgument, r"spacing_mm\[0\] is '1'; legal is a number"):
+            isocenter.Grid.cube(64, "1")
+        with self.assertRaisesRegex(isocenter.InvalidArgument, "arc_deg is 0; legal is -720 to 720 but 0"):
+            isocenter.CircularOrbit(750, 1200, 0)
+        frames = np.zeros((2, 4, 4), np.float32)
+        with self.assertRaisesRegex(TypeError, "unknown argument 'gird'.*; did you mean grid"):
+            isocenter.Acquisition.of(frames, None, 1.0, gird=isocenter.Grid.cube(4, 1))
+        # Nothing listens there: what is refused is so before a connection is tried.
+        with isocenter.connect("127.0.0.1:1") as service:
+            orbit = isocenter.CircularOrbit(750, 1200, 200)
+            counts = np.full((2, 300, 300), 40000, np.float32)
+            for call in (service.reconstruct, service.submit):
+                with self.assertRaisesRegex(isocenter.InvalidArgument, r"the median of frames\[0\] is 40000; legal is up to 50 .*i0_counts"):
+                    call(counts, orbit, 1.0)
+            with self.assertRaisesRegex(TypeError, "did you mean failover_after_s"):
+                service.stream(isocenter.Acquisition(2, 4, 4, 1.0, orbit), failover_after=3)
+
+    def test_a_single_bright_pixel_is_no_frame_of_counts(self):
+        frame = np.zeros((300, 500), np.float32)
+        frame[::2, :100] = 1e6
+        checks.line_integrals("frame", frame)
+        with self.assertRaises(isocenter.InvalidArgument):
+            checks.line_integrals("frame", frame + 51)
 
     def test_grids_and_their_affines(self):
         grid = isocenter.Grid((4, 3, 2), (1.0, 2.0, 3.0), (10, 20, 30), ((0, -1, 0), (1, 0, 0), (0, 0, 1)))

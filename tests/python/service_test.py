@@ -28,10 +28,11 @@ class ServiceCallsTest(PackageTest):
             job.save_dicom(self.folder / "dicom")
         refining = [protocol.name for protocol in client.protocols() if protocol.HasField("refinement")]
         # What it does is C++'s; that it is asked for the right thing is seen in the job.
-        refined = job.refine(refining[0], deadline_s=20, request_id="once")
-        self.assertEqual(job.refine(refining[0], deadline_s=20, request_id="once").job_id, refined.job_id)
+        # So late that a busy machine does not end it before its first iteration.
+        refined = job.refine(refining[0], deadline_s=500, request_id="once")
+        self.assertEqual(job.refine(refining[0], deadline_s=500, request_id="once").job_id, refined.job_id)
         list(refined.previews())
-        self.assertEqual(refined.wait(120).job_id, refined.job_id)
+        self.assertEqual(refined.wait(500).job_id, refined.job_id)
         self.assertEqual(refined.status().refines_job_id, job.job_id)
         self.assertNotEqual(refined.volume().array.tobytes(), job.volume().array.tobytes())
         self.assertEqual([found.job_id for found in client.jobs(states=("completed",), limit=1)], [refined.job_id])
@@ -50,13 +51,13 @@ class ServiceCallsTest(PackageTest):
         with client.stream(scan.acquisition()) as stream:
             began = time.monotonic()
             self.assert_says(isocenter.DeadlineExceeded, "has not ended within 0.5 s", client.job(stream.job_id).wait, 0.5)
-            self.assertLess(time.monotonic() - began, 20)
+            self.assertLess(time.monotonic() - began, 60)
 
     def test_calibrations(self):
         client = self.connect(self.service().grpc)
         physics = self.folder / "room.textproto"
         physics.write_text("tube { kv: 90 } detector { signal_counts: 30000 photons: 30000 offset_counts: 100 }\n")
-        detector = ("--detector", "64x48", "--pitch-mm", 2, "--frames", 20, "--physics", physics)
+        detector = ("--detector", "64x48", "--pitch-mm", 2, "--frames", 20, "--physics", physics, "--station", "room3")
         for sweep in ("dark", "flat"):
             support.isocenter.must("simulate", "--sweep", sweep, "--out", self.folder / sweep, *detector)
         file = self.folder / "room3.isocal"

@@ -13,9 +13,11 @@ if (location.protocol.startsWith('http')) {
   back.hidden = false;
 }
 
-// Sections with all the words; those with a word in their heading first.
+// Sections with all the words; those that have them as they were typed, one after the other, first; then those with a word in their heading.
 function matches(words) {
-  const rank = ({ page, heading }) => words.filter((word) => `${page} ${heading}`.toLowerCase().includes(word)).length;
+  const phrase = words.join(' ');
+  const rank = ({ page, heading, text }) => (`${heading} ${text}`.toLowerCase().includes(phrase) ? words.length : 0)
+    + words.filter((word) => `${page} ${heading}`.toLowerCase().includes(word)).length;
   return window.isocenterSections
     .filter(({ page, heading, text }) => words.every((word) => `${page} ${heading} ${text}`.toLowerCase().includes(word)))
     .sort((a, b) => rank(b) - rank(a));

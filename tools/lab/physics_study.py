@@ -18,6 +18,7 @@ from lab import head_study, isocenter, meta_image  # noqa: E402
 
 FOLDER = pathlib.Path(".physics-study").resolve()
 ARM = ("--trajectory", "circle", "--detector", "700x400", "--pitch-mm", 0.77)
+STATION = ("--station", "study", "--detector-mode", "full")
 SIZE, VOXEL_MM = 128, 2.5
 GRID = ("--grid", f"{SIZE}x{SIZE}x33", "--voxel-mm", VOXEL_MM)
 FRAMES = 180
@@ -101,7 +102,7 @@ def physics(name, kv, scatter, photons):
 def simulate(name, file, seed, *what):
     bundle = FOLDER / name
     shutil.rmtree(bundle, ignore_errors=True)
-    isocenter.must("simulate", "--out", bundle, "--physics", file, "--seed", seed, *ARM, *what)
+    isocenter.must("simulate", "--out", bundle, "--physics", file, "--seed", seed, *ARM, *STATION, *what)
     return bundle
 
 
@@ -130,7 +131,7 @@ def measure_set(name, kv, diameters_mm):
     quiet = physics(f"{name}-narrow", kv, "", 100000)
     sweeps = [simulate(f"{name}-{sweep}", quiet, 3, "--sweep", sweep, "--frames", 40) for sweep in ("dark", "flat")]
     out = FOLDER / f"{name}.isocal"
-    flags = ("--station", "study", "--mode", "full", "--kv", kv, "--valid-days", 1, "--out", out)
+    flags = ("--station", "study", "--mode", "full", "--kv", kv, "--valid-days", 1, "--out", out, "--overwrite")
     isocenter.must("calibrate", "detector", "--dark", sweeps[0], "--flat", sweeps[1], *flags)
     scans = [
         flag
@@ -150,7 +151,7 @@ def measure_scatter(name, kv, known, objects):
         for flag, file in (("--with", wide), ("--without", narrow)):
             pairs += [flag, simulate(f"{name}{flag}-{number}", file, 7, *what, "--frames", 24)]
     say(name)
-    say(isocenter.must("calibrate", "scatter", *pairs, "--into", known, "--out", out))
+    say(isocenter.must("calibrate", "scatter", *pairs, "--into", known, "--out", out, "--overwrite"))
     return out
 
 
@@ -204,7 +205,7 @@ def measure_model(name, kv, known, what):
     for flag, file in (("--with", wide), ("--without", narrow)):
         pair += [flag, simulate(f"{name}{flag}", file, 7, *what, "--frames", FRAMES)]
     say(name)
-    say(isocenter.must("calibrate", "scatter-model", *pair, "--into", known, "--out", out))
+    say(isocenter.must("calibrate", "scatter-model", *pair, "--into", known, "--out", out, "--overwrite"))
     return out
 
 

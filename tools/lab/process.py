@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 _PR_SET_PDEATHSIG = 1
@@ -36,6 +37,12 @@ _held_ports = []
 # while it is down, and who tries to reach the server would then be connected to himself.
 _PORTS = range(10000, 30000)
 _draws = random.SystemRandom()
+
+
+def _before_exec():
+    """What a child does first; nothing beside gRPC, whose threads a fork may wait for without end: without it the child is not forked but
+    spawned, and is ended by whoever began it."""
+    return None if "grpc" in sys.modules else _die_with_parent
 
 
 def free_port():
@@ -91,7 +98,7 @@ class Process:
                 stderr=subprocess.STDOUT,
                 cwd=cwd,
                 env={**os.environ, **(env or {})},
-                preexec_fn=_die_with_parent,
+                preexec_fn=_before_exec(),
             )
         self.pid = self._popen.pid
 
@@ -149,7 +156,7 @@ def run(argv, seconds=120, env=None, cwd=None):
             timeout=seconds,
             env={**os.environ, **(env or {})},
             cwd=cwd,
-            preexec_fn=_die_with_parent,
+            preexec_fn=_before_exec(),
             check=False,
         )
     except subprocess.TimeoutExpired:

@@ -77,7 +77,7 @@ class Room:
             self.simulate(sweep, "--sweep", sweep, "--frames", SWEEP_FRAMES[sweep])
         return (
             *("--dark", self.folder / "dark", "--flat", self.folder / "flat", "--air-columns", AIR_COLUMNS),
-            *("--station", STATION, "--mode", MODE, "--kv", KV, "--valid-days", 30, "--out", self.set),
+            *("--station", STATION, "--mode", MODE, "--kv", KV, "--valid-days", 30, "--out", self.set, "--overwrite"),
         )
 
     def _water(self, name, diameter_mm, physics):

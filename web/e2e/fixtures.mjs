@@ -6,7 +6,7 @@ export function job(over) {
   const { progress, ...rest } = over;
   return {
     job_id: 'JOB', state: 'completed', job_class: 'live', protocol: 'head_soft', station_name: 'AXIOM-1', accession_number: 'A1234',
-    study_instance_uid: '2.25.329800735698586629295641978511506172918', pair_id: null, pair_role: 'none', refines_job_id: null,
+    study_instance_uid: '2.25.329800735698586629295641978511506172918', pair_id: null, pair_role: 'none', refines_job_id: null, second_pass: null,
     source_job_ids: [], create_time: iso(Date.now() - 60_000), end_time: null, deadline: null, predicted_finish_time: null,
     error: null, frames_per_second: null, has_preview: false, warning_count: 0, result: null, ...rest,
     progress: {
@@ -111,7 +111,7 @@ export function detail(known) {
     ] : [],
     related: (RELATED[key] ?? []).map(([job_id, relation, state = 'completed']) => ({
       job_id, relation, state, protocol: 'head_soft', create_time: '2026-03-01T09:22:00.000Z',
-      refinement: relation === 'refined' ? { algorithm: 'os_sart', iterations: 5 } : null,
+      refinement: relation === 'refined' ? { algorithm: 'os_sart', iterations: 5, second_pass: null } : null,
     })),
     has_trace: known.state === 'completed' && known.pair_role !== 'subtraction',
     has_volume: known.state === 'completed',

@@ -9,7 +9,7 @@ export const job = (id, tab) => `#/jobs/${id}${tab ? `?tab=${tab}` : ''}`;
 export const pane = (page, axis, id = DONE) => page.locator(`.pane[data-axis="${axis}"][data-job="${id}"]`);
 
 // Machines that test are busy: what is waited for comes in milliseconds on an idle one.
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 
 export async function eventually(what, check, ms = PATIENCE_MS) {
   const end = Date.now() + ms;

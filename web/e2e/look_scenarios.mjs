@@ -60,7 +60,7 @@ export const lookScenarios = {
 
   async 'names: of refinements beside each other all can be read that differs'({ page, open, server }) {
     const related = [['20260301T092200-refd0004', '09:22:00'], ['20260301T091900-refm0010', '09:19:00']].map(([job_id, begun]) => ({
-      job_id, relation: 'refined', state: 'completed', protocol: 'fdk_then_ossart', create_time: `2026-03-01T${begun}.000Z`, refinement: { algorithm: 'os_sart', iterations: 5 },
+      job_id, relation: 'refined', state: 'completed', protocol: 'fdk_then_ossart', create_time: `2026-03-01T${begun}.000Z`, refinement: { algorithm: 'os_sart', iterations: 5, second_pass: null },
     }));
     server.detailOver = { related };
     for (const width of [390, 768, 1280, 2560]) {
@@ -77,6 +77,33 @@ export const lookScenarios = {
       assert.deepEqual(await page.evaluate(coveredEdges), [], `covered in a window of ${width}`);
       const names = await page.locator('.pane[data-axis="axial"] .whole').allTextContents();
       assert.equal(new Set(names).size, 3, names.join(' | '));
+    }
+  },
+
+  async 'names: of second passes beside each other it can be read what each is against'({ page, open, server }) {
+    const none = { metal: false, bone: false, scatter: false, cone_beam: false };
+    const passes = [{ ...none, metal: true }, { ...none, cone_beam: true }];
+    server.detailOver = {
+      related: passes.map((second_pass, i) => ({
+        job_id: ['20260301T092200-refd0004', '20260301T091900-refm0010'][i], relation: 'refined', state: 'completed', protocol: 'require',
+        create_time: '2026-03-01T09:22:00.000Z', refinement: { algorithm: '', iterations: 0, second_pass },
+      })),
+    };
+    for (const width of [390, 1280]) {
+      await page.setViewportSize({ width, height: 844 });
+      await open(job(DONE));
+      await page.reload();
+      const boxes = page.getByLabel(/^Refined: against (metal|cone beam)/).and(page.getByRole('checkbox'));
+      await shown(boxes);
+      for (let i = 0; i < 2; i += 1) await boxes.nth(i).check();
+      await eventually('three volumes', async () => (await page.locator('.pane .whole').count()) >= 3);
+      const names = (await page.locator('.pane[data-axis="axial"] .whole').allTextContents()).join(' | ');
+      assert.match(names, /Metal, /);
+      assert.match(names, /Cone beam, /);
+      const cut = await page.evaluate(() => [...document.querySelectorAll('.pane .whole, .toggle span')]
+        .filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map((e) => e.textContent));
+      assert.deepEqual(cut, [], `cut in a window of ${width}`);
+      assert.deepEqual(await page.evaluate(coveredEdges), [], `covered in a window of ${width}`);
     }
   },
 

@@ -77,6 +77,7 @@ export const orderScenarios = {
     await shown(card.getByText(/6 attempts; next in 3.min/));
     await card.getByRole('button', { name: 'Try now' }).click();
     await shown(card.getByText('6 attempts; next now'));
+    await shown(card.getByRole('status').getByText('WORKSTATION is being tried.'));
     assert.ok(server.changes.includes('POST transfers:try_now'));
   },
 

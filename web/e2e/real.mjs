@@ -31,7 +31,7 @@ async function make(browser, [step, ...args]) {
       ? [{ origin: new URL(address).origin, certPath: `${certificate}.pem`, keyPath: `${certificate}.key` }] : undefined,
   });
   // Machines that test are busy.
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(300_000);
   const { problems, allow } = watch(page);
   const seen = await { ...lookSteps, ...workSteps }[step]({ page, allow, open: (hash) => page.goto(address + hash) }, ...args);
   const folder = process.env.ISOCENTER_PAGE_SHOTS;

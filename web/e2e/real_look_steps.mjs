@@ -102,7 +102,8 @@ export const lookSteps = {
       const previews = await page.locator('.previews canvas').count();
       return previews === 3 || (await planeOf(page, 'axial').count()) === 1 || previews;
     });
-    await planeOf(page, 'axial', '[data-level]').waitFor();
+    // All of a scan is simulated and reconstructed, beside a browser that draws by the processor.
+    await planeOf(page, 'axial', '[data-level]').waitFor({ timeout: 400_000 });
     await page.getByRole('button', { name: '3-D', exact: true }).click();
     await page.locator('.pane.solid[data-drawn]').waitFor();
     const lit = await page.locator('.pane.solid canvas').evaluate((canvas) => {

@@ -21,6 +21,8 @@ export const screenScenarios = {
     await open('#/');
     const row = page.locator(`tr[data-job="${LIVE}"]`);
     await shown(row);
+    const active = page.locator('section', { has: page.locator('#active') }).locator('header');
+    await shown(active.getByText(`${server.active().length} of at most 16`));
     server.change(LIVE, { progress: { frames_received: 300 } });
     await shown(row.getByText('300 / 400 frames received'));
     server.change(LIVE, { state: 'reconstructing', frames_per_second: null, progress: { frames_received: 400, frames_backprojected: 390 } });
@@ -28,6 +30,7 @@ export const screenScenarios = {
     server.change(LIVE, { state: 'completed', end_time: new Date().toISOString() });
     await eventually('the job is among the last ones', async () =>
       (await page.locator('section', { has: page.locator('#recent') }).locator(`tr[data-job="${LIVE}"]`).count()) === 1);
+    await shown(active.getByText(`${server.active().length} of at most 16`));
   },
 
   async 'gone: says so and since when, keeps what it knew, recovers'({ page, open, server, allow }) {
@@ -83,8 +86,10 @@ export const screenScenarios = {
     await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText('301 / 400 frames received'));
     assert.equal(await find.inputValue(), 'zeeg');
     await find.pressSequentially('o LE ');
+    await eventually('jobs of one room, without a key more', async () => (await rows.count()) === 21);
+    assert.equal(await find.inputValue(), 'zeego LE ', 'what is typed stays as it is');
     await find.press('Enter');
-    await eventually('jobs of one room', async () => (await rows.count()) === 21);
+    assert.match(page.url(), /text=zeego\+LE/);
     await page.goBack();
     await eventually('all jobs', async () => (await rows.count()) === 50 && (await find.inputValue()) === '');
   },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { refinedName, shortName } from '../src/lib/relations.ts';
 
 const job = (create_time: string, iterations = 5) => ({
-  job_id: 'j', protocol: 'fdk_then_ossart', create_time, refinement: { algorithm: 'os_sart', iterations },
+  job_id: 'j', protocol: 'fdk_then_ossart', create_time, refinement: { algorithm: 'os_sart', iterations, second_pass: null },
 });
 
 test('refinements are told apart by algorithm, iterations and time', () => {
@@ -14,6 +14,17 @@ test('refinements are told apart by algorithm, iterations and time', () => {
   assert.equal(refinedName(job(first), true, now), 'Refined: OS-SART, 5 iterations, 09:30:10');
   assert.notEqual(refinedName(job(first), true, now), refinedName(job(second), true, now));
   assert.equal(refinedName(job(first, 0), false, now), 'Refined: fdk_then_ossart');
+});
+
+test('second passes are told apart by what they are against', () => {
+  const now = new Date(2026, 2, 1, 12).getTime();
+  const begun = new Date(2026, 2, 1, 9, 30, 10).toISOString();
+  const pass = { metal: false, bone: false, scatter: false, cone_beam: false };
+  const named = (over: Partial<typeof pass>) =>
+    refinedName({ ...job(begun), refinement: { algorithm: '', iterations: 0, second_pass: { ...pass, ...over } } }, true, now);
+  assert.equal(named({ metal: true }), 'Refined: against metal, 09:30:10');
+  assert.equal(named({ scatter: true, bone: true }), 'Refined: against scatter and bone, 09:30:10');
+  assert.equal(shortName(named({ cone_beam: true })), 'Cone beam, 09:30:10');
 });
 
 test('in the corner of a picture stands what tells refinements apart', () => {

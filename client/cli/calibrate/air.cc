@@ -21,9 +21,9 @@ struct Options {
 
 absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.sweep}));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   ISO_ASSIGN_OR_RETURN(SweepSource sweep, SweepSource::Open("--sweep", options.sweep));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, sweep.detector()));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, sweep));
   calibrate::AirFrames frames(sweep.detector());
   ISO_RETURN_IF_ERROR(sweep.Read(1, [&](int frame, std::span<const uint16_t> counts) {
     const absl::StatusOr<double> angle = recon::SourceAngle(sweep.trajectory()[frame]);

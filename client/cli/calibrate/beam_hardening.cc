@@ -27,7 +27,7 @@ absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double
                                                  double most_error_percent, const OpenedSet& opened,
                                                  std::FILE* file) {
   ISO_ASSIGN_OR_RETURN(SweepSource scan, SweepSource::Open("--scan", path));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, scan.detector()));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, scan));
   if (scan.frames() < calibrate::kLeastScanViews) {
     return absl::InvalidArgumentError(absl::StrCat("--scan: ", path, " has ", scan.frames(),
                                                    " frames; legal is ", calibrate::kLeastScanViews,
@@ -56,7 +56,7 @@ absl::Status Calibrate(const Options& options) {
                      options.scans.size(), " scans; legal is one for each --scan, in their order"));
   }
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.scans.begin(), options.scans.end()}));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   std::vector<calibrate::CylinderScan> scans;
   for (size_t i = 0; i < options.scans.size(); ++i) {
     ISO_ASSIGN_OR_RETURN(scans.emplace_back(),

@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<calibrate::BoneStepFile>> ReadTable(const std::string
 
 absl::StatusOr<double> ReadStep(const std::string& path, const OpenedSet& opened) {
   ISO_ASSIGN_OR_RETURN(SweepSource sweep, SweepSource::Open("--steps", path));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, sweep.detector()));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, sweep));
   calibrate::BoneStepMean mean;
   ISO_RETURN_IF_ERROR(sweep.Read(1, [&](int frame, std::span<const uint16_t> counts) {
     const absl::StatusOr<std::vector<float>> transmission = calibrate::Transmission(
@@ -59,7 +59,7 @@ absl::StatusOr<double> ReadStep(const std::string& path, const OpenedSet& opened
 
 absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.steps}));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   if (opened.calibration.mu_water_per_mm == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("the set ", opened.set.name(),

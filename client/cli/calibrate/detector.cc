@@ -1,5 +1,6 @@
 // isocenter calibrate detector: offsets, gains and defects.
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -18,12 +19,23 @@ namespace {
 struct Options {
   std::string dark, flat, station, mode, name, description;
   SetOutput output;
-  double kv = 0, full_scale_counts = 0;
+  std::optional<double> kv;  // unset: as the acquisitions say
+  double full_scale_counts = 0;
   int valid_days = 0, air_columns = 0;
 };
 
+constexpr double kLeastTubeVoltageKv = 10, kMostTubeVoltageKv = 300;
+
+/// INVALID_ARGUMENT for what no tube has, such as a voltage in MV.
+absl::Status CheckTubeVoltage(const std::string& what, double kv) {
+  if (kv == 0 || (kv >= kLeastTubeVoltageKv && kv <= kMostTubeVoltageKv)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, " is ", kv, " kV; legal is ",
+                                                 kLeastTubeVoltageKv, " to ", kMostTubeVoltageKv,
+                                                 ", or 0 for any"));
+}
+
 /// All of a set but what is measured.
-v1::CalibrationSet LabelOf(const Options& options, const Detector& detector) {
+v1::CalibrationSet LabelOf(const Options& options, const Detector& detector, double kv) {
   const absl::Time now = absl::Now();
   v1::CalibrationSet label;
   label.set_name(options.name.empty()
@@ -32,7 +44,7 @@ v1::CalibrationSet LabelOf(const Options& options, const Detector& detector) {
                      : options.name);
   label.set_station_name(options.station);
   label.set_detector_mode(options.mode);
-  label.set_tube_voltage_kv(options.kv);
+  label.set_tube_voltage_kv(kv);
   label.set_description(options.description);
   *label.mutable_detector() = wire::ToProto(detector);
   wire::SetTime(now, *label.mutable_created());
@@ -71,12 +83,21 @@ absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckOutputs(options.output, {options.dark, options.flat}));
   ISO_ASSIGN_OR_RETURN(SweepSource dark, SweepSource::Open("--dark", options.dark));
   ISO_ASSIGN_OR_RETURN(SweepSource flat, SweepSource::Open("--flat", options.flat));
-  const v1::CalibrationSet label = LabelOf(options, dark.detector());
+  const double kv = options.kv.value_or(flat.header().tube_voltage_kv());
+  ISO_RETURN_IF_ERROR(
+      CheckTubeVoltage(options.kv ? "--kv" : absl::StrCat(flat.where(), ": the tube voltage"), kv));
+  const v1::CalibrationSet label = LabelOf(options, dark.detector(), kv);
   ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(label));
   ISO_RETURN_IF_ERROR(ops::CheckAirStrips({.columns = options.air_columns}, dark.detector()));
+  for (const SweepSource* sweep : {&dark, &flat}) {
+    ISO_RETURN_IF_ERROR(CheckLabel(label, *sweep,
+                                   options.kv
+                                       ? "--station, --mode and --kv"
+                                       : "--station, --mode and the tube voltage of --flat"));
+  }
   ISO_ASSIGN_OR_RETURN(calibrate::DetectorFit fit, Fit(dark, flat));
   fit.response.full_scale_counts = options.full_scale_counts;
-  const Report report{"detector", fit.figures, PictureOf(fit, dark.detector())};
+  const Report report{"detector", fit.figures, PictureOf(fit, dark.detector()), fit.warnings};
   v1::CalibrationSet set = wire::ToProto({.name = label.name(),
                                           .detector = dark.detector(),
                                           .response = std::move(fit.response),
@@ -104,9 +125,11 @@ void AddCalibrateDetectorCommand(flags::Command calibrate) {
   command.Add("--station", o.station, "station name, as in the acquisitions' headers").Required();
   command.Add("--mode", o.mode, "binning, read-out and frame rate, in the station's words")
       .Required();
-  command.Add("--kv", o.kv, "tube voltage that the set is for; 0: any")
-      .ShowDefault()
-      .Range(0.0, 300.0);
+  command
+      .Add("--kv", o.kv,
+           "tube voltage that the set is for, 10 to 300; 0: any (default: what the acquisitions "
+           "say, else any)")
+      .Range(0.0, kMostTubeVoltageKv);
   command.Add("--valid-days", o.valid_days, "how long the set is valid, from now")
       .Required()
       .Range(1, 3650);

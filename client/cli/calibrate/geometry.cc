@@ -54,8 +54,9 @@ absl::Status CheckDestinations(const Options& options) {
     if (path->empty()) continue;
     std::vector<std::string> endings;
     if (*ending != '\0') endings.emplace_back(ending);
+    const bool replaces = path != &options.output.out || options.output.overwrite;
     ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
-        {.flag = flag, .path = *path, .endings = endings, .inputs = inputs}));
+        {.flag = flag, .path = *path, .endings = endings, .replaces = replaces, .inputs = inputs}));
   }
   return options.output.json.Check(inputs);
 }
@@ -115,7 +116,10 @@ absl::Status Calibrate(const Options& options) {
   ISO_ASSIGN_OR_RETURN(BeadTable table, FindBeadTable("--beads", options.beads));
   ISO_ASSIGN_OR_RETURN(SweepSource source, SweepSource::Open("--sweep", options.sweep));
   v1::CalibrationSet set = LabelOf(options, source.detector());
-  if (!options.output.out.empty()) ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
+  if (!options.output.out.empty()) {
+    ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
+    ISO_RETURN_IF_ERROR(CheckLabel(set, source, "--station and --mode"));
+  }
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<calibrate::GeometrySweep> sweep,
                        calibrate::GeometrySweep::Make(std::move(table), source.detector(),
                                                       source.i0_counts(), source.frames()));
@@ -180,6 +184,7 @@ void AddCalibrateGeometryCommand(flags::Command calibrate) {
       .Type("FILE");
   command.Add("--out", o.output.out, "write a calibration set, for `isocenter calibrations add`")
       .Type("FILE");
+  command.AddSwitch("--overwrite", o.output.overwrite, "replace a set that is at --out already");
   command.Add("--station", o.station, "station name, as in the acquisitions' headers");
   command.Add("--mode", o.mode, "binning, read-out and frame rate, in the station's words");
   command.Add("--valid-days", o.valid_days, "how long the set is valid, from now").Range(1, 3650);

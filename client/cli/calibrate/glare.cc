@@ -34,9 +34,9 @@ absl::StatusOr<std::vector<float>> MeanFrame(SweepSource& source, const OpenedSe
 
 absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.disk}));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   ISO_ASSIGN_OR_RETURN(SweepSource disk, SweepSource::Open("--disk", options.disk));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, disk.detector()));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, disk));
   ISO_ASSIGN_OR_RETURN(const std::vector<float> frame, MeanFrame(disk, opened));
   ISO_ASSIGN_OR_RETURN(const calibrate::GlareFit fit, calibrate::FitGlare(frame, disk.detector()));
   *opened.set.mutable_glare() = wire::ToProto(ops::Calibration{.glare = fit.terms}).glare();

@@ -1,5 +1,6 @@
 // isocenter calibrate hu: from reconstructed to true Hounsfield units.
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -7,11 +8,14 @@
 #include "client/cli/calibrate/commands.h"
 #include "client/cli/calibrate/pictures.h"
 #include "client/cli/calibrate/set_file.h"
+#include "client/cli/options/set_fit.h"
 #include "client/cli/output/table.h"
+#include "client/formats/dicom_series.h"
 #include "client/formats/volume_input.h"
 #include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/hounsfield_fit.h"
+#include "kernels/ops/calibration_scope.h"
 #include "proto/wire/calibration.h"
 
 namespace isocenter::cli {
@@ -21,12 +25,43 @@ constexpr uint64_t kMostTableBytes = 64 << 10;
 
 struct Options {
   std::string volume, inserts;
+  bool replace = false;
   IntoSet set;
 };
 
+/// A volume that was made with a table shows what that leaves, and no file says of its volume
+/// whether it was: a table of those HU in place of the one that made them would throw it away.
+absl::Status CheckNoTable(const OpenedSet& opened, bool replace) {
+  if (opened.calibration.hounsfield.points.empty() || replace) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the set ", opened.set.name(),
+      " has an HU table; legal is a set without one, as it was before its table was made, of which "
+      "--volume was reconstructed, or --replace, which states that --volume was made without a "
+      "table"));
+}
+
+/// Of volumes only DICOM's tell their X-rays.
+absl::Status CheckBeam(const OpenedSet& opened, const std::string& volume) {
+  if (!std::filesystem::is_directory(volume)) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(const formats::SeriesBeam beam, formats::ReadSeriesBeam(volume));
+  v1::AcquisitionHeader header;
+  *header.mutable_detector() = opened.set.detector();
+  header.set_tube_voltage_kv(beam.tube_voltage_kv);
+  constexpr size_t kMostDicomCharacters = 16;  // of a longer name there is the beginning
+  if (opened.set.station_name().substr(0, kMostDicomCharacters) != beam.station_name) {
+    header.set_station_name(beam.station_name);
+  }
+  const std::vector<std::string> misfits = FitOf(opened.set, header).misfits;
+  if (misfits.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--volume: ", volume, ": ", ops::MisfitText(opened.set.name(), misfits),
+                   "; legal is a volume of the set's own station and tube voltage"));
+}
+
 absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.volume, options.inserts}));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
+  ISO_RETURN_IF_ERROR(CheckNoTable(opened, options.replace));
   ISO_ASSIGN_OR_RETURN(const std::string text,
                        ReadRegularFile("--inserts", options.inserts, kMostTableBytes));
   absl::StatusOr<std::vector<calibrate::Insert>> inserts = calibrate::ParseInserts(text);
@@ -35,6 +70,7 @@ absl::Status Calibrate(const Options& options) {
         absl::StrCat(options.inserts, ": ", inserts.status().message()));
   }
   ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
+  ISO_RETURN_IF_ERROR(CheckBeam(opened, options.volume));
   ISO_ASSIGN_OR_RETURN(const calibrate::HounsfieldFit fit,
                        calibrate::FitHounsfield(volume.view(), volume.grid, *std::move(inserts)));
   std::vector<TableRow> rows = {{"INSERT", "VOXELS", "MEAN HU", "SIGMA HU", "TRUE HU"}};
@@ -71,6 +107,8 @@ void AddCalibrateHounsfieldCommand(flags::Command calibrate) {
       .Required()
       .Type("VOLUME");
   command.Add("--inserts", options->inserts, "table of the inserts").Required().Type("FILE");
+  command.AddSwitch("--replace", options->replace,
+                    "replace the set's table: --volume was made without one");
   AddIntoFlags(command, options->set);
   command.Does([options] { return Calibrate(*options); });
 }

@@ -19,9 +19,9 @@ struct Options {
 
 absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.step}));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   ISO_ASSIGN_OR_RETURN(SweepSource step, SweepSource::Open("--step", options.step));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, step.detector()));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, step));
   std::vector<double> signals;
   ISO_RETURN_IF_ERROR(step.Read(1, [&](int, std::span<const uint16_t> counts) {
     signals.push_back(

@@ -35,8 +35,8 @@ class PairReader {
   absl::Status Read(const std::string& with_path, const std::string& without_path, int most_views) {
     ISO_ASSIGN_OR_RETURN(SweepSource with, SweepSource::Open("--with", with_path));
     ISO_ASSIGN_OR_RETURN(SweepSource without, SweepSource::Open("--without", without_path));
-    ISO_RETURN_IF_ERROR(CheckResponse(opened_, with.detector()));
-    ISO_RETURN_IF_ERROR(CheckResponse(opened_, without.detector()));
+    ISO_RETURN_IF_ERROR(CheckSweep(opened_, with));
+    ISO_RETURN_IF_ERROR(CheckSweep(opened_, without));
     if (with.frames() != without.frames()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--with has ", with.frames(), " frames and --without ", without.frames(),
@@ -130,7 +130,7 @@ absl::Status Calibrate(const Options& options) {
   std::vector<std::filesystem::path> inputs(options.with.begin(), options.with.end());
   inputs.insert(inputs.end(), options.without.begin(), options.without.end());
   ISO_RETURN_IF_ERROR(CheckInto(options.set, std::move(inputs)));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   if (opened.calibration.mu_water_per_mm == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("the set ", opened.set.name(),

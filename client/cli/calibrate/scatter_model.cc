@@ -106,11 +106,11 @@ absl::StatusOr<recon::SecondPassPlan> PlanOf(const OpenedSet& opened,
 
 absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.with, options.without}));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   ISO_ASSIGN_OR_RETURN(SweepSource with, SweepSource::Open("--with", options.with));
   ISO_ASSIGN_OR_RETURN(SweepSource without, SweepSource::Open("--without", options.without));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, with.detector()));
-  ISO_RETURN_IF_ERROR(CheckResponse(opened, without.detector()));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, with));
+  ISO_RETURN_IF_ERROR(CheckSweep(opened, without));
   if (with.frames() != without.frames()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--with has ", with.frames(), " frames and --without ", without.frames(),

@@ -1,14 +1,21 @@
 #include "client/cli/calibrate/set_file.h"
 
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "client/cli/options/set_fit.h"
 #include "client/cli/output/table.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/ops/calibration_scope.h"
 #include "proto/wire/calibration.h"
 #include "proto/wire/calibration_file.h"
 
@@ -29,17 +36,35 @@ void SetFigures(const Report& report, v1::CalibrationSet& set) {
   }
 }
 
+/// Commands whose parts the set has, and which looked at frames or volumes that the part changes.
+std::vector<std::string> Outdated(const v1::CalibrationSet& set, const std::string& part) {
+  std::vector<std::string> commands;
+  if (part == "beam hardening") {
+    if (set.has_bone()) commands.emplace_back("bone");
+    if (set.has_scatter()) commands.emplace_back("scatter");
+    if (set.has_scatter_model()) commands.emplace_back("scatter-model");
+  }
+  if (part != "hu" && set.has_hounsfield()) commands.emplace_back("hu");
+  return commands;
+}
+
 }  // namespace
 
 void AddIntoFlags(flags::Command command, IntoSet& options) {
   command.Add("--into", options.into, "calibration set that the part is added to")
       .Required()
       .Type("FILE");
+  command
+      .Add("--name", options.name,
+           "of the set that is written (default: that of --into); a service keeps one set of a "
+           "name, for good")
+      .Type("NAME");
   command.Add("--out", options.to.out, "write the set here and leave --into as it is").Type("FILE");
   AddReportFlags(command, options.to);
 }
 
 void AddReportFlags(flags::Command command, SetOutput& output) {
+  command.AddSwitch("--overwrite", output.overwrite, "replace a set that is at --out already");
   command.Add("--picture", output.picture, "also write the picture of the part to this .png")
       .Type("FILE");
   output.json.AddFlag(command);
@@ -47,8 +72,8 @@ void AddReportFlags(flags::Command command, SetOutput& output) {
 
 absl::Status CheckOutputs(const SetOutput& output, std::vector<std::filesystem::path> inputs) {
   ISO_RETURN_IF_ERROR(output.json.Check(inputs));
-  ISO_RETURN_IF_ERROR(
-      formats::CheckFileDestination({.flag = "--out", .path = output.out, .inputs = inputs}));
+  ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
+      {.flag = "--out", .path = output.out, .replaces = output.overwrite, .inputs = inputs}));
   if (output.picture.empty()) return absl::OkStatus();
   return formats::CheckFileDestination({.flag = "--picture",
                                         .path = output.picture,
@@ -59,29 +84,52 @@ absl::Status CheckOutputs(const SetOutput& output, std::vector<std::filesystem::
 absl::Status CheckInto(const IntoSet& options, std::vector<std::filesystem::path> inputs) {
   SetOutput output = options.to;
   if (output.out.empty()) output.out = options.into;
+  std::error_code error;  // one of them is not there
+  if (std::filesystem::equivalent(output.out, options.into, error)) output.overwrite = true;
   return CheckOutputs(output, std::move(inputs));
 }
 
-absl::StatusOr<OpenedSet> ReadSet(const std::string& flag, const std::string& path) {
+absl::StatusOr<OpenedSet> OpenInto(const IntoSet& options) {
   OpenedSet opened;
-  ISO_ASSIGN_OR_RETURN(opened.set, wire::ReadCalibrationFile(flag, path));
+  ISO_ASSIGN_OR_RETURN(opened.set, wire::ReadCalibrationFile("--into", options.into));
   ISO_ASSIGN_OR_RETURN(opened.calibration, wire::CalibrationFromProto(opened.set));
+  if (options.name.empty()) return opened;
+  v1::CalibrationSet renamed = wire::CalibrationLabel(opened.set);
+  renamed.set_name(options.name);
+  ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(renamed));
   return opened;
 }
 
-absl::Status CheckResponse(const OpenedSet& opened, const Detector& detector) {
+absl::Status CheckSweep(const OpenedSet& opened, const SweepSource& sweep) {
   if (!opened.calibration.response) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the set ", opened.set.name(),
         " has no offsets and gains; legal is one that `isocenter calibrate detector` made"));
   }
   const Detector& of_set = opened.calibration.detector;
-  if (of_set == detector) return absl::OkStatus();
+  const Detector& detector = sweep.detector();
+  if (of_set == detector) {
+    const std::vector<std::string> misfits = FitOf(opened.set, sweep.header()).misfits;
+    if (misfits.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(sweep.where(), ": ", ops::MisfitText(opened.set.name(), misfits),
+                     "; legal is a sweep of the set's own station, detector mode and tube voltage; "
+                     "of others `isocenter calibrate detector` begins a set of their own"));
+  }
   return absl::InvalidArgumentError(absl::StrFormat(
       "the frames have %d x %d pixels of %g x %g mm; legal are those of the set, %d x %d of %g x "
       "%g mm",
       detector.columns, detector.rows, detector.pitch_u_mm, detector.pitch_v_mm, of_set.columns,
       of_set.rows, of_set.pitch_u_mm, of_set.pitch_v_mm));
+}
+
+absl::Status CheckLabel(const v1::CalibrationSet& label, const SweepSource& sweep,
+                        const std::string& flags) {
+  const std::vector<std::string> misfits = FitOf(label, sweep.header()).misfits;
+  if (misfits.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      sweep.where(), " does not fit ", flags, ": the set ", absl::StrJoin(misfits, "; the set "),
+      "; legal is what the acquisition says of itself, or one that says nothing"));
 }
 
 std::string FigureTable(const calibrate::Figures& figures) {
@@ -109,17 +157,31 @@ absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const SetOut
     ISO_RETURN_IF_ERROR(formats::WriteText(output.picture, set.picture_png()));
   }
   ISO_RETURN_IF_ERROR(formats::WriteText(output.out, wire::CalibrationFile(set)));
+  for (const std::string& warning : report.warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
   nlohmann::ordered_json json{{"name", set.name()},
                               {"part", report.part},
                               {"out", output.out},
-                              {"figures", ToJson(report.figures)}};
+                              {"figures", ToJson(report.figures)},
+                              {"warnings", report.warnings}};
   json.update(details);
   return output.json.Report(
       absl::StrCat(FigureTable(report.figures), output.out, ": ", set.name(), "\n"), json);
 }
 
-absl::Status WriteInto(v1::CalibrationSet set, const Report& report, IntoSet into) {
+absl::Status WriteInto(v1::CalibrationSet set, Report report, IntoSet into) {
+  for (const std::string& command : Outdated(set, report.part)) {
+    report.warnings.push_back(absl::StrCat("the set's part of `isocenter calibrate ", command,
+                                           "` was measured before the ", report.part,
+                                           " that it has now; measure it anew"));
+  }
   if (into.to.out.empty()) into.to.out = into.into;
+  if (!into.name.empty() && into.name != set.name()) {
+    // Newer than the set that it goes on from, before which a service then takes it.
+    wire::SetTime(absl::Now(), *set.mutable_created());
+    set.set_name(into.name);
+  }
   return WriteSet(std::move(set), report, into.to);
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/cli/calibrate/sweep_source.h"
 #include "client/cli/output/json_output.h"
 #include "client/flags/command.h"
 #include "client/formats/png_image.h"
@@ -16,9 +18,10 @@ namespace isocenter::cli {
 /// Where a set and what is told of it go.
 struct SetOutput {
   std::string out, picture;
+  bool overwrite = false;  // a set that is there, but for that of --into
   JsonOutput json;
 };
-/// --picture and --json.
+/// --overwrite, --picture and --json.
 void AddReportFlags(flags::Command command, SetOutput& output);
 /// Whether they can be written. `inputs` are not to be replaced.
 absl::Status CheckOutputs(const SetOutput& output, std::vector<std::filesystem::path> inputs);
@@ -26,9 +29,10 @@ absl::Status CheckOutputs(const SetOutput& output, std::vector<std::filesystem::
 /// Where a part goes that is added to a set.
 struct IntoSet {
   std::string into;
-  SetOutput to;  // without `out`: into the same file
+  std::string name;  // of the set that is written; empty: as it is called
+  SetOutput to;      // without `out`: into the same file
 };
-/// --into, --out, --picture and --json.
+/// --into, --name, --out, --overwrite, --picture and --json.
 void AddIntoFlags(flags::Command command, IntoSet& options);
 /// As CheckOutputs.
 absl::Status CheckInto(const IntoSet& options, std::vector<std::filesystem::path> inputs);
@@ -38,25 +42,34 @@ struct OpenedSet {
   v1::CalibrationSet set;
   ops::Calibration calibration;
 };
-/// Errors: those of wire::ReadCalibrationFile and wire::CalibrationFromProto.
-absl::StatusOr<OpenedSet> ReadSet(const std::string& flag, const std::string& path);
-/// INVALID_ARGUMENT unless the set has offsets and gains, and they are of this detector.
-absl::Status CheckResponse(const OpenedSet& opened, const Detector& detector);
+/// The set of --into. Errors: those of wire::ReadCalibrationFile and wire::CalibrationFromProto;
+/// INVALID_ARGUMENT (--name).
+absl::StatusOr<OpenedSet> OpenInto(const IntoSet& options);
+/// INVALID_ARGUMENT unless the set has offsets and gains, and is of the sweep's detector and, as
+/// far as the sweep tells them, of its station, detector mode and tube voltage.
+absl::Status CheckSweep(const OpenedSet& opened, const SweepSource& sweep);
+/// Of a set that begins: INVALID_ARGUMENT unless `label`, which `flags` made, is of what the sweep
+/// tells of itself.
+absl::Status CheckLabel(const v1::CalibrationSet& label, const SweepSource& sweep,
+                        const std::string& flags);
 
 /// Of a part that was just measured.
 struct Report {
   std::string part;  // "detector": what figures' names begin with
   calibrate::Figures figures;
   formats::GrayImage picture;
+  std::vector<std::string> warnings = {};
 };
 
 /// Replaces the part's figures and the set's picture, checks the set, writes it and, where
-/// `picture` names a file, the picture, and reports the figures. `details`: further members of the
-/// JSON. Errors: INVALID_ARGUMENT (a set that is not legal, a picture above
+/// `picture` names a file, the picture, and reports the figures and warnings. `details`: further
+/// members of the JSON. Errors: INVALID_ARGUMENT (a set that is not legal, a picture above
 /// wire::kMostPictureBytes), those of writing files.
 absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const SetOutput& output,
                       const nlohmann::ordered_json& details = nlohmann::ordered_json::object());
-absl::Status WriteInto(v1::CalibrationSet set, const Report& report, IntoSet into);
+/// The same of a part that is added to a set, with a warning of parts that were measured with
+/// others than the set has now.
+absl::Status WriteInto(v1::CalibrationSet set, Report report, IntoSet into);
 
 /// Name, value and unit of each, as a table and as JSON.
 std::string FigureTable(const calibrate::Figures& figures);

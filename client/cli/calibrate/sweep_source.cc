@@ -19,7 +19,7 @@ absl::StatusOr<SweepSource> SweepSource::Open(const std::string& flag, const std
     return absl::InvalidArgumentError(
         absl::StrCat(flag, ": ", path, " has line integrals; legal are counts"));
   }
-  return SweepSource(flag, std::move(source), std::move(acquisition));
+  return SweepSource(flag, path, std::move(source), std::move(acquisition));
 }
 
 absl::Status SweepSource::Read(

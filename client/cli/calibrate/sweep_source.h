@@ -20,6 +20,9 @@ class SweepSource {
   /// those of formats::OpenAcquisition; INVALID_ARGUMENT (line integrals).
   static absl::StatusOr<SweepSource> Open(const std::string& flag, const std::string& path);
 
+  /// "--flag: PATH", for errors.
+  std::string where() const { return where_; }
+  const v1::AcquisitionHeader& header() const { return source_->header(); }
   const Detector& detector() const { return acquisition_.detector; }
   double i0_counts() const { return acquisition_.i0_counts; }
   const Trajectory& trajectory() const { return acquisition_.trajectory; }
@@ -31,11 +34,14 @@ class SweepSource {
       int step, absl::FunctionRef<absl::Status(int frame, std::span<const uint16_t> counts)> take);
 
  private:
-  SweepSource(std::string flag, std::unique_ptr<formats::FrameSource> source,
-              recon::Acquisition acquisition)
-      : flag_(std::move(flag)), source_(std::move(source)), acquisition_(std::move(acquisition)) {}
+  SweepSource(std::string flag, const std::string& path,
+              std::unique_ptr<formats::FrameSource> source, recon::Acquisition acquisition)
+      : flag_(std::move(flag)),
+        where_(flag_ + ": " + path),
+        source_(std::move(source)),
+        acquisition_(std::move(acquisition)) {}
 
-  std::string flag_;
+  std::string flag_, where_;
   std::unique_ptr<formats::FrameSource> source_;
   recon::Acquisition acquisition_;
 };

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "client/flags/wrong_usage.h"
 #include "client/formats/acquisition_input.h"
 #include "client/formats/other_matrices.h"
 #include "kernels/base/status_macros.h"
@@ -53,7 +54,7 @@ absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(
 
 absl::StatusOr<std::optional<VolumeGrid>> ChosenGrid(const AcquisitionFlags& flags) {
   if (flags.grid.empty() != (flags.voxel_mm == 0)) {
-    return absl::InvalidArgumentError("--grid and --voxel-mm must be given together");
+    return flags::WrongUsage("--grid and --voxel-mm must be given together");
   }
   if (flags.grid.empty()) return std::nullopt;
   const double s = flags.voxel_mm;

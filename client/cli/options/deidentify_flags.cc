@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "client/flags/wrong_usage.h"
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
 
@@ -38,7 +39,7 @@ absl::StatusOr<std::optional<formats::Deidentifier>> MakeDeidentifier(
     const DeidentifyFlags& flags) {
   if (!flags.deidentify) {
     if (flags.keep.empty() && flags.key_file.empty()) return std::nullopt;
-    return absl::InvalidArgumentError("--keep and --deidentify-key need --deidentify");
+    return flags::WrongUsage("--keep and --deidentify-key need --deidentify");
   }
   const auto keep = [&](const char* what) {
     return std::find(flags.keep.begin(), flags.keep.end(), what) != flags.keep.end();

@@ -1,6 +1,7 @@
 #include "client/cli/options/simulate_motion.h"
 
 #include "absl/strings/str_cat.h"
+#include "client/flags/wrong_usage.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/motion_curve.h"
 #include "kernels/phantom/planted_motion.h"
@@ -24,7 +25,7 @@ absl::StatusOr<std::vector<RigidPose>> MotionPoses(const MotionChoice& choice, i
   if (!choice.moves()) {
     for (const auto& [flag, given] : {std::pair("--poses", !choice.poses.empty()),
                                       {"--truth-frame", choice.truth_frame.has_value()}}) {
-      if (given) return absl::InvalidArgumentError(absl::StrCat(flag, " needs --motion"));
+      if (given) return flags::WrongUsage(absl::StrCat(flag, " needs --motion"));
     }
     return std::vector<RigidPose>(frames);
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/flags/wrong_usage.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/detector_rows.h"
@@ -49,7 +50,7 @@ absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
                             .arc = DegreesToRadians(arc_deg)};
   if (circle) return MakeCircularOrbit(orbit, detector);
   if (choice.kind == "carm") return MakeWobblingOrbit(orbit, detector, choice.wobble, choice.seed);
-  return absl::InvalidArgumentError(
+  return flags::WrongUsage(
       absl::StrCat("--trajectory is '", choice.kind, "'; legal is circle, carm or a .csv file"));
 }
 

@@ -60,6 +60,10 @@ std::string SecondPassText(const v1::SecondPass& second_pass) {
   return absl::StrCat("second pass against ", absl::StrJoin(against, " and "));
 }
 
+std::string SetText(const v1::UsedCalibration& set) {
+  return absl::StrCat(set.name(), set.outside_validity() ? " (outside of its validity)" : "");
+}
+
 std::string LocalTime(const google::protobuf::Timestamp& time) {
   if (time.seconds() == 0) return "";
   return absl::FormatTime("%Y-%m-%d %H:%M:%S", FromProto(time), absl::LocalTimeZone());
@@ -73,6 +77,14 @@ std::string GridText(const v1::VolumeGrid& grid) {
 nlohmann::ordered_json ToJson(const v1::VolumeGrid& grid) {
   return {{"size", {grid.nx(), grid.ny(), grid.nz()}},
           {"spacing_mm", {grid.spacing_x_mm(), grid.spacing_y_mm(), grid.spacing_z_mm()}}};
+}
+
+nlohmann::ordered_json ToJson(const v1::UsedCalibration& set) {
+  nlohmann::ordered_json json{{"name", set.name()},
+                              {"crc32c", absl::StrFormat("%08x", set.crc32c())},
+                              {"outside_validity", set.outside_validity()}};
+  if (set.has_created()) json["create_time"] = JsonTime(set.created());
+  return json;
 }
 
 nlohmann::ordered_json ToJson(const v1::JobResult& result) {
@@ -130,6 +142,8 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
   if (job.has_predicted_finish_time()) {
     json["predicted_finish_time"] = JsonTime(job.predicted_finish_time());
   }
+  if (job.has_calibration()) json["calibration"] = ToJson(job.calibration());
+  if (job.has_geometry()) json["geometry"] = ToJson(job.geometry());
   if (!job.pair_id().empty()) {
     json["pair_id"] = job.pair_id();
     json["pair_role"] = RoleName(job.pair_role());

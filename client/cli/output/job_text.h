@@ -16,12 +16,15 @@ std::string ClassName(v1::JobClass job_class);
 std::string ProgressLine(const v1::JobProgress& progress);
 /// "second pass against metal and bone".
 std::string SecondPassText(const v1::SecondPass& second_pass);
+/// "room1-2026-01 (outside of its validity)".
+std::string SetText(const v1::UsedCalibration& set);
 /// "2026-01-31 12:00:00" in local time; empty when unset.
 std::string LocalTime(const google::protobuf::Timestamp& time);
 /// "256 x 256 x 256 of 0.9 x 0.9 x 0.9 mm".
 std::string GridText(const v1::VolumeGrid& grid);
 
 nlohmann::ordered_json ToJson(const v1::VolumeGrid& grid);
+nlohmann::ordered_json ToJson(const v1::UsedCalibration& set);
 nlohmann::ordered_json ToJson(const v1::Job& job);
 nlohmann::ordered_json ToJson(const v1::JobResult& result);
 

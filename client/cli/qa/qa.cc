@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,13 +19,16 @@
 #include "client/cli/output/table.h"
 #include "client/cli/qa/report.h"
 #include "client/cli/qa/study_json.h"
+#include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "client/formats/volume_input.h"
 #include "client/job_client.h"
 #include "client/quality_client.h"
 #include "kernels/base/host_memory.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/quality/unmeasured_figures.h"
 
 namespace isocenter::cli {
 namespace {
@@ -74,30 +78,49 @@ absl::StatusOr<formats::Volume> Load(const Options& options) {
   return std::move(sink.volume);
 }
 
+QualityPhantom PhantomOf(const Options& options) {
+  return QualityPhantomNamed(options.phantom,
+                             options.scale_mm.value_or(DefaultPhantomScaleMm(options.phantom)));
+}
+
+absl::Status CheckTolerances(const Options& options) {
+  const std::vector<std::string> names = quality::FigureNames(PhantomOf(options));
+  for (const std::string& text : options.tolerances) {
+    const auto tolerance = quality::ParseTolerance(text);
+    if (!tolerance.ok()) return flags::WrongUsage(tolerance.status().message());
+    if (std::ranges::find(names, tolerance->name) != names.end()) continue;
+    return flags::WrongUsage(absl::StrCat("--tolerance is of '", tolerance->name,
+                                          "'; legal is a figure of the phantom ", options.phantom,
+                                          DidYouMean(tolerance->name, names)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckOptions(const Options& options) {
   if (!options.volume.empty() && !options.job.empty() && !options.record) {
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         "VOLUME and --job are given; legal is one of them, unless --record says whose volume it "
         "is");
   }
   if (options.volume.empty() && options.job.empty()) {
-    return absl::InvalidArgumentError("neither VOLUME nor --job is given; legal is one of them");
+    return flags::WrongUsage("neither VOLUME nor --job is given; legal is one of them");
   }
   if (options.record && options.job.empty() &&
       (options.station.empty() || options.protocol.empty())) {
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         "--record without a room or protocol; legal is --station and --protocol, or --job");
   }
   if (!options.record && (options.as_baseline || !options.station.empty())) {
-    return absl::InvalidArgumentError(
+    return flags::WrongUsage(
         "--as-baseline, --station and --protocol are for the server; legal is with --record");
   }
+  ISO_RETURN_IF_ERROR(CheckTolerances(options));
   const std::vector<std::filesystem::path> inputs = {options.volume, options.again,
                                                      options.baseline};
   ISO_RETURN_IF_ERROR(options.json.Check(inputs));
   if (options.report.empty()) return absl::OkStatus();
   return formats::CheckFileDestination(
-      {.flag = "--report", .path = options.report, .inputs = inputs});
+      {.flag = "--report", .path = options.report, .endings = {".html", ".htm"}, .inputs = inputs});
 }
 
 absl::StatusOr<std::vector<Verdict>> CompareWithFile(const Options& options,
@@ -111,6 +134,25 @@ absl::StatusOr<std::vector<Verdict>> CompareWithFile(const Options& options,
         absl::StrCat(options.baseline, ": ", baseline.status().message()));
   }
   return quality::Compare(*baseline, measures);
+}
+
+/// Said of a room of which the server had kept nothing: its name may be mistyped. Nothing where
+/// that cannot be told.
+std::string FirstOfItsRoom(const client::QualityClient& service, const std::string& station) {
+  v1::ListQualityRequest of_room;
+  of_room.set_station_name(station);
+  of_room.set_max_results(2);
+  const auto results = service.List(of_room);
+  if (!results.ok() || results->result_size() != 1) return "";
+  v1::ListQualityRequest of_all;
+  of_all.set_max_results(1000);
+  std::set<std::string> others;
+  if (const auto all = service.List(of_all); all.ok()) {
+    for (const v1::QualityResult& result : all->result()) others.insert(result.station_name());
+  }
+  others.erase(station);
+  return absl::StrCat("; it is the first record of ", station,
+                      DidYouMean(station, {others.begin(), others.end()}));
 }
 
 /// What the server says of it.
@@ -131,8 +173,8 @@ absl::StatusOr<std::vector<Verdict>> Record(const Options& options,
   ISO_ASSIGN_OR_RETURN(
       const client::ServiceChannel channel,
       options.job.empty() ? TheService(options.server) : ServiceOfJob(options.server, options.job));
-  ISO_ASSIGN_OR_RETURN(const v1::QualityResult kept,
-                       client::QualityClient(channel).Record(request));
+  const client::QualityClient service(channel);
+  ISO_ASSIGN_OR_RETURN(const v1::QualityResult kept, service.Record(request));
   std::vector<Verdict> verdicts;
   for (const v1::QualityVerdict& verdict : kept.verdict()) {
     verdicts.push_back(
@@ -141,11 +183,12 @@ absl::StatusOr<std::vector<Verdict>> Record(const Options& options,
          .baseline = verdict.baseline(),
          .tolerance = verdict.tolerance()});
   }
-  std::fprintf(options.json.progress(), "recorded as %s of %s, %s%s\n", kept.id().c_str(),
+  std::fprintf(options.json.progress(), "recorded as %s of %s, %s%s%s\n", kept.id().c_str(),
                kept.station_name().c_str(), kept.protocol().c_str(),
                kept.baseline()    ? ", which is the baseline"
                : verdicts.empty() ? "; there is no baseline to compare with"
-                                  : "");
+                                  : "",
+               FirstOfItsRoom(service, kept.station_name()).c_str());
   return verdicts;
 }
 
@@ -196,6 +239,22 @@ absl::Status Report(const Options& options, const formats::Volume& volume,
   return formats::WriteText(options.report, html);
 }
 
+/// A line for each reason, which several figures may have.
+void PrintUnmeasured(const quality::PhantomStudy& study) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const auto& [name, why] : study.unmeasured) {
+    const auto same = std::ranges::find(lines, why, &std::pair<std::string, std::string>::second);
+    if (same == lines.end()) {
+      lines.emplace_back(name, why);
+    } else {
+      absl::StrAppend(&same->first, ", ", name);
+    }
+  }
+  for (const auto& [names, why] : lines) {
+    std::fprintf(stderr, "isocenter: not measured: %s: %s\n", names.c_str(), why.c_str());
+  }
+}
+
 absl::Status Judge(const std::vector<Verdict>& verdicts) {
   std::string failed;
   int count = 0;
@@ -218,8 +277,7 @@ absl::Status Qa(const Options& options) {
     ISO_ASSIGN_OR_RETURN(again, formats::ReadVolume(options.again));
     again_view = quality::VolumeView{again->grid, again->view()};
   }
-  const QualityPhantom phantom = QualityPhantomNamed(
-      options.phantom, options.scale_mm.value_or(DefaultPhantomScaleMm(options.phantom)));
+  const QualityPhantom phantom = PhantomOf(options);
   ISO_ASSIGN_OR_RETURN(const quality::PhantomStudy study,
                        quality::StudyPhantom({volume.grid, volume.view()}, phantom,
                                              again_view ? &*again_view : nullptr));
@@ -232,9 +290,7 @@ absl::Status Qa(const Options& options) {
     ISO_ASSIGN_OR_RETURN(std::vector<Verdict> judged, Record(options, measures));
     if (verdicts.empty()) verdicts = std::move(judged);
   }
-  for (const auto& [name, why] : study.unmeasured) {
-    std::fprintf(stderr, "isocenter: not measured: %s: %s\n", name.c_str(), why.c_str());
-  }
+  PrintUnmeasured(study);
   ISO_RETURN_IF_ERROR(Report(options, volume, phantom, study, measures, verdicts));
   return Judge(verdicts);
 }

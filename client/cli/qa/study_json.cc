@@ -71,7 +71,9 @@ Json InsertsJson(const quality::PhantomStudy& study) {
                     {"nominal_hu", insert.nominal},
                     {"mean_hu", insert.figures.mean},
                     {"standard_deviation_hu", insert.figures.standard_deviation},
-                    {"voxels", insert.figures.voxels}});
+                    {"voxels", insert.figures.voxels},
+                    {"center_mm", {insert.center.x, insert.center.y, insert.center.z}},
+                    {"radius_mm", insert.radius_mm}});
   }
   return list;
 }

@@ -15,10 +15,11 @@ FanPlan<T>::FanPlan(const FanBeamGeometry& g, int first_view, int view_count,
   const double before = std::tan(g.FanAngle(-1.25)),
                behind = std::tan(g.FanAngle(g.channels + 0.25));
   const double largest = std::max(std::abs(before), std::abs(behind));
-  form = flat                            ? FanForm::kFlat
-         : tangent != nullptr            ? FanForm::kTangent
-         : largest <= kPolynomialTangent ? FanForm::kPolynomial
-                                         : FanForm::kLibrary;
+  form = flat                                 ? FanForm::kFlat
+         : tangent != nullptr                 ? FanForm::kTangent
+         : largest <= kShortPolynomialTangent ? FanForm::kShortPolynomial
+         : largest <= kPolynomialTangent      ? FanForm::kPolynomial
+                                              : FanForm::kLibrary;
   first_ratio = static_cast<T>(before);
   last_ratio = static_cast<T>(behind);
   center = static_cast<T>(g.central_channel + kFanMargin);
@@ -31,9 +32,9 @@ FanPlan<T>::FanPlan(const FanBeamGeometry& g, int first_view, int view_count,
     channels_per_radian = 1 / tangent->step;
   }
   per_radian = static_cast<T>(channels_per_radian);
-  if (form == FanForm::kPolynomial) {
-    const std::vector<double> atan = ArctangentPolynomial(largest, kFanTerms<T>);
-    for (int i = 0; i < kFanTerms<T>; ++i) {
+  if (form == FanForm::kShortPolynomial || form == FanForm::kPolynomial) {
+    const std::vector<double> atan = ArctangentPolynomial(largest, FanTerms<T>(form));
+    for (int i = 0; i < FanTerms<T>(form); ++i) {
       coefficients[i] = static_cast<T>(atan[i] * channels_per_radian);
     }
   }

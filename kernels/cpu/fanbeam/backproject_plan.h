@@ -14,11 +14,6 @@
 namespace isocenter::cpu {
 
 inline constexpr int kFanImages = 4;  // at most; that are worked on with the same positions
-/// Terms of the arctangent, enough for angles up to kPolynomialTangent.
-template <class T>
-inline constexpr int kFanTerms = sizeof(T) == sizeof(float) ? 9 : 16;
-inline constexpr double kPolynomialTangent = 0.75;
-
 /// One view: pixel (i, j) is at (x + dx·i + ex·j, u + du·i + eu·j), x' and D - y'. In mm on arcs,
 /// in D on flat detectors, so that the weight is one over the square of the distance.
 struct FanView {
@@ -27,11 +22,20 @@ struct FanView {
 
 /// How a pixel's x'/(D - y') becomes a position in a row.
 enum class FanForm {
-  kFlat,        // in proportion; the weight is that of flat detectors
-  kTangent,     // in proportion, rows of an arc being resampled to its tangent
-  kPolynomial,  // by the arctangent's polynomial
-  kLibrary,     // by the library's arctangent
+  kFlat,             // in proportion; the weight is that of flat detectors
+  kTangent,          // in proportion, rows of an arc being resampled to its tangent
+  kShortPolynomial,  // by the arctangent's polynomial, ratios up to kShortPolynomialTangent
+  kPolynomial,       // the same up to kPolynomialTangent
+  kLibrary,          // by the library's arctangent
 };
+inline constexpr double kShortPolynomialTangent = 0.5, kPolynomialTangent = 0.75;
+
+/// Terms of the arctangent, by which its error is below the rounding of T.
+template <class T>
+constexpr int FanTerms(FanForm form) {
+  if (form == FanForm::kShortPolynomial) return sizeof(T) == sizeof(float) ? 6 : 12;
+  return sizeof(T) == sizeof(float) ? 8 : 16;
+}
 
 /// The geometry in the precision of the kernels. Positions count from kFanMargin channels before
 /// the first one.
@@ -42,11 +46,12 @@ struct FanPlan {
           const TangentRows* tangent);
 
   FanForm form;
-  T first_ratio, last_ratio;                 // x'/(D - y') just beside the detector
-  T center;                                  // position of the ratio 0
-  T per_radian;                              // in proportion: per unit of the ratio
-  std::array<T, kFanTerms<T>> coefficients;  // per_radian times the arctangent's
-  T nearest;                                 // D - y' below which there is no ray
+  T first_ratio, last_ratio;  // x'/(D - y') just beside the detector
+  T center;                   // position of the ratio 0
+  T per_radian;               // in proportion: per unit of the ratio
+  std::array<T, FanTerms<T>(FanForm::kPolynomial)>
+      coefficients;  // per_radian times the arctangent's
+  T nearest;         // D - y' below which there is no ray
   double channels_per_radian = 0;
   std::vector<FanView> views;
 };

@@ -85,11 +85,17 @@ HWY_INLINE FanVec<T> FanPosition(const FanPlan<T>& plan, FanVec<T> ratio) {
   if constexpr (kForm == FanForm::kLibrary) {
     return hn::MulAdd(hn::Atan(d, ratio), hn::Set(d, plan.per_radian), center);
   }
-  const auto square = hn::Mul(ratio, ratio);
-  auto sum = hn::Set(d, plan.coefficients.back());
-  for (int i = kFanTerms<T> - 2; i >= 0; --i) {
-    sum = hn::MulAdd(sum, square, hn::Set(d, plan.coefficients[i]));
+  // Even and odd terms by themselves: half as many steps wait for each other.
+  constexpr int kTerms = FanTerms<T>(kForm);
+  static_assert(kTerms % 2 == 0);
+  const auto square = hn::Mul(ratio, ratio), fourth = hn::Mul(square, square);
+  auto even = hn::Set(d, plan.coefficients[kTerms - 2]);
+  auto odd = hn::Set(d, plan.coefficients[kTerms - 1]);
+  for (int i = kTerms - 4; i >= 0; i -= 2) {
+    even = hn::MulAdd(even, fourth, hn::Set(d, plan.coefficients[i]));
+    odd = hn::MulAdd(odd, fourth, hn::Set(d, plan.coefficients[i + 1]));
   }
+  const auto sum = hn::MulAdd(odd, square, even);
   return hn::MulAdd(ratio, sum, center);
 }
 
@@ -103,8 +109,9 @@ void AddRun(const FanTile<T>& tile, const FanRun<T>& run) {
   const auto u0 = hn::Set(d, run.u), du = hn::Set(d, run.du);
   const auto first_ratio = hn::Set(d, plan.first_ratio), last_ratio = hn::Set(d, plan.last_ratio);
   const auto nearest = hn::Set(d, plan.nearest);
-  for (int64_t i = 0; i < tile.columns; i += lanes) {
-    const auto index = hn::Iota(d, static_cast<T>(i));
+  const auto step = hn::Set(d, static_cast<T>(lanes));
+  auto index = hn::Iota(d, T{0});
+  for (int64_t i = 0; i < tile.columns; i += lanes, index = hn::Add(index, step)) {
     const auto x = hn::MulAdd(index, dx, x0), u = hn::MulAdd(index, du, u0);
     const auto reciprocal = FanReciprocal<T>(u);
     auto ratio = hn::Min(hn::Max(hn::Mul(x, reciprocal), first_ratio), last_ratio);
@@ -207,6 +214,8 @@ void AddTile(const FanTile<T>& tile) {
       return AddTile<T, kImages, FanForm::kFlat>(tile);
     case FanForm::kTangent:
       return AddTile<T, kImages, FanForm::kTangent>(tile);
+    case FanForm::kShortPolynomial:
+      return AddTile<T, kImages, FanForm::kShortPolynomial>(tile);
     case FanForm::kPolynomial:
       return AddTile<T, kImages, FanForm::kPolynomial>(tile);
     case FanForm::kLibrary:

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/host_memory.h"
+#include "kernels/base/thread_pool.h"
 #include "kernels/cuda/device/illegal_write.h"
 #include "kernels/cuda/device/session.h"
 
@@ -62,7 +63,7 @@ absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceL
   cudaDeviceProp properties;
   ISO_RETURN_IF_CUDA_ERROR(cudaGetDeviceProperties(&properties, limits.ordinal));
   ops::DeviceLimits own{.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem),
-                        .threads = 1,
+                        .threads = UsableCores(),
                         .ordinal = limits.ordinal};
   if (limits.memory_bytes > 0) own.memory_bytes = std::min(own.memory_bytes, limits.memory_bytes);
   ISO_RETURN_IF_CUDA_ERROR(cudaSetDevice(limits.ordinal));

@@ -199,7 +199,7 @@ void TakeOffArtefact(const ConeBeamPlan& plan, const ops::HounsfieldScale& scale
   const double to_attenuation = scale.mu_water_per_mm / 1000;
   threads.ParallelFor(shape.slow, [&](int64_t z, int) {
     const Between slice = PlaceOf(static_cast<int>(z), plan.merge_slices, plan.more_below, grid.nz);
-    std::vector<float> row(grid.nx);
+    std::vector<float> row(grid.nx), off(nx);
     for (int y = 0; y < shape.middle; ++y) {
       const Between line = PlaceOf(y, plan.merge, 0, grid.ny);
       const float* const a = &artefact(slice.first, line.first, 0);
@@ -214,10 +214,15 @@ void TakeOffArtefact(const ConeBeamPlan& plan, const ops::HounsfieldScale& scale
       float* const out = &volume(z, y, 0);
       for (int x = 0; x < nx; ++x) {
         const Between& place = columns[x];
-        const float off = row[place.first] + place.share * (row[place.second] - row[place.first]);
-        out[x] = linear ? out[x] - off
-                        : static_cast<float>(ops::HounsfieldOf(
-                              scale, ops::AttenuationOf(scale, out[x]) - off * to_attenuation));
+        off[x] = row[place.first] + place.share * (row[place.second] - row[place.first]);
+      }
+      if (linear) {
+        for (int x = 0; x < nx; ++x) out[x] -= off[x];
+        continue;
+      }
+      for (int x = 0; x < nx; ++x) {
+        const double attenuation = ops::AttenuationOf(scale, out[x]) - off[x] * to_attenuation;
+        out[x] = static_cast<float>(ops::HounsfieldOf(scale, attenuation));
       }
     }
   });

@@ -19,11 +19,14 @@ void MergeSlice(const ConeBeamPlan& plan, const TissueClasses& classes,
   std::fill(out, out + size_t(nx) * ny, 0.F);
   const int first = slice * plan.merge_slices;
   const int last = std::min<int>(first + plan.merge_slices, int(shape.slow));
+  std::vector<float> attenuations(size_t(nx) * merge);  // nothing beyond the row's end
   for (int z = first; z < last; ++z) {
     for (int y = 0; y < shape.middle; ++y) {
-      const float* const row = &volume(z, y, 0);
+      classes.Attenuations({&volume(z, y, 0), size_t(shape.fast)}, attenuations.data());
       float* const sums = out + size_t(y / merge) * nx;
-      for (int x = 0; x < shape.fast; ++x) sums[x / merge] += classes.Attenuation(row[x]);
+      for (int i = 0; i < merge; ++i) {
+        for (int x = 0; x < nx; ++x) sums[x] += attenuations[size_t(x) * merge + i];
+      }
     }
   }
   for (int y = 0; y < ny; ++y) {

@@ -26,14 +26,14 @@ absl::Status ConeBeamPass::MakeModel(HostView3<const float> volume,
                                      std::span<const ProjectionMatrix> matrices) {
   seen_ = FindSeenSlices(plan_, all_.grid, matrices, all_.acquisition.detector, threads_);
   for (const ProjectionMatrix& matrix : matrices) matrices_.push_back(Binned(matrix, plan_));
-  model_.assign(plan_.model.grid.voxels(), 0);
+  model_ = std::make_unique_for_overwrite<float[]>(plan_.model.grid.voxels());
   MakeConeBeamModel(plan_, all_.grid, all_.warm_start->hounsfield, volume, seen_, threads_,
-                    {model_.data(), plan_.model.grid.shape()});
+                    {model_.get(), plan_.model.grid.shape()});
   return CheckWhole();
 }
 
 absl::Status ConeBeamPass::CheckWhole() const {
-  const double cut = CutShare(plan_, seen_, {model_.data(), plan_.model.grid.shape()});
+  const double cut = CutShare(plan_, seen_, {model_.get(), plan_.model.grid.shape()});
   if (cut <= kMostCut) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrFormat(
       "cone_beam: the object goes on beyond %.1f %% of the sides of what the volume has of the "
@@ -55,8 +55,8 @@ absl::Status ConeBeamPass::Begin() {
                                          ops::StackUse::kProjections));
   ISO_ASSIGN_OR_RETURN(project_, methods.project(*session_));
   ISO_ASSIGN_OR_RETURN(arithmetic_, methods.arithmetic(*session_));
-  reconstructed_.resize(grid.voxels());
-  return volume_->Upload(0, HostView3<const float>(model_.data(), grid.shape()));
+  reconstructed_ = std::make_unique_for_overwrite<float[]>(grid.voxels());
+  return volume_->Upload(0, HostView3<const float>(model_.get(), grid.shape()));
 }
 
 absl::Status ConeBeamPass::ProjectChunk(const Chunk& chunk) {
@@ -84,7 +84,7 @@ absl::StatusOr<bool> ConeBeamPass::Step() {
     next_view_ = chunk.first_view + chunk.views;
     return false;
   }
-  const HostView3<float> reconstructed(reconstructed_.data(), plan_.model.grid.shape());
+  const HostView3<float> reconstructed(reconstructed_.get(), plan_.model.grid.shape());
   ISO_ASSIGN_OR_RETURN(const bool all_started, reconstructor_->FinishStep(reconstructed, nullptr));
   if (!all_started) return false;
   ISO_RETURN_IF_ERROR(reconstructor_->AwaitFinish());
@@ -93,10 +93,10 @@ absl::StatusOr<bool> ConeBeamPass::Step() {
 
 void ConeBeamPass::TakeOff(HostView3<float> volume) {
   const Shape3 shape = plan_.model.grid.shape();
-  std::vector<float> scratch(model_.size());
-  const HostView3<float> artefact(reconstructed_.data(), shape);
-  findings_ = FindArtefact(plan_, seen_, {model_.data(), shape}, threads_, artefact,
-                           {scratch.data(), shape});
+  const auto scratch = std::make_unique_for_overwrite<float[]>(shape.count());
+  const HostView3<float> artefact(reconstructed_.get(), shape);
+  findings_ =
+      FindArtefact(plan_, seen_, {model_.get(), shape}, threads_, artefact, {scratch.get(), shape});
   TakeOffArtefact(plan_, all_.warm_start->hounsfield, artefact, threads_, volume);
 }
 

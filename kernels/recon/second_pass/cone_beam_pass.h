@@ -52,7 +52,9 @@ class ConeBeamPass {
   ThreadPool threads_;
   std::vector<ProjectionMatrix> matrices_;  // of binned pixels
   SeenSlices seen_;
-  std::vector<float> model_, reconstructed_, lines_;
+  // Written by all threads before they are read: no one thread need touch their pages first.
+  std::unique_ptr<float[]> model_, reconstructed_;
+  std::vector<float> lines_;
   ConeBeamFindings findings_;
   int next_view_ = 0;
   // While the devices work:

@@ -6,11 +6,14 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/thread_pool.h"
 #include "kernels/ops/check.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/cone_beam_pass.h"
@@ -80,6 +83,8 @@ class SecondPass final : public Refinement {
   /// Does what needs no device on a thread of its own, so that who waits for the device need not
   /// wait for a second of it; true when it is done.
   absl::StatusOr<bool> OnHost(std::function<absl::Status()> work);
+  /// Half of the host's threads, so that others find some.
+  int HostThreads() const { return std::max(1, devices_[0]->limits().threads / 2); }
   absl::Status LookForMetal();
   absl::Status LookForBone();
   absl::StatusOr<bool> TakeMetalOut(HostView3<const float> prior);
@@ -112,7 +117,7 @@ class SecondPass final : public Refinement {
   std::unique_ptr<LineCorrection> correction_;
   std::unique_ptr<Reconstructor> reconstructor_;
   bool started_ = false;
-  int64_t metal_voxels_ = 0;
+  int64_t seen_as_metal_ = 0, metal_voxels_ = 0;  // before and after rays were asked
   bool has_bone_ = false;
   std::deque<Stage> stages_;
   size_t stages_done_ = 0;
@@ -136,9 +141,8 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
     ISO_ASSIGN_OR_RETURN(self->metal_, device.NewHostMemory(VolumeBytes(plan.grid)));
   }
   if (plan.scatter) {
-    // Half of the threads, so that others find some.
-    self->scatter_ = std::make_unique<ScatterPass>(*plan.scatter, registry, devices,
-                                                   std::max(1, device.limits().threads / 2));
+    self->scatter_ =
+        std::make_unique<ScatterPass>(*plan.scatter, registry, devices, self->HostThreads());
   }
   return self;
 }
@@ -151,12 +155,20 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   }
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the first volume", hounsfield.shape(), plan_.grid.shape()));
-  for (const float value : hounsfield.span()) {
-    if (std::isfinite(value)) continue;
+  ThreadPool threads(HostThreads());
+  std::vector<std::optional<float>> illegal(plan_.grid.nz);  // of each slice
+  threads.ParallelFor(plan_.grid.nz, [&](int64_t z, int) {
+    const std::span<const float> from = hounsfield.slices(z, 1).span();
+    std::copy(from.begin(), from.end(), volume().slices(z, 1).span().begin());
+    const auto finite = [](float value) { return std::isfinite(value); };
+    const auto found = std::ranges::find_if_not(from, finite);
+    if (found != from.end()) illegal[z] = *found;
+  });
+  for (const std::optional<float>& value : illegal) {
+    if (!value) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("the first volume has a value of ", value, " HU; legal is finite"));
+        absl::StrCat("the first volume has a value of ", *value, " HU; legal is finite"));
   }
-  std::copy(hounsfield.span().begin(), hounsfield.span().end(), volume().span().begin());
   store_->Close();
   started_ = true;
   if (plan_.settings.stripes) {
@@ -246,6 +258,7 @@ absl::Status SecondPass::LookForMetal() {
   // Of the metal's own HU nothing is known but that they are high: they are kept for the end.
   ISO_ASSIGN_OR_RETURN(metal_voxels_,
                        FindMetal(*plan_.settings.metal, plan_.grid, volume(), metal()));
+  seen_as_metal_ = metal_voxels_;
   return absl::OkStatus();
 }
 
@@ -375,9 +388,7 @@ absl::StatusOr<bool> SecondPass::ModelConeBeam() {
     stripes_.reset();
     removal_.reset();
     correction_.reset();
-    // Half of the threads, so that others find some.
-    cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_,
-                                                std::max(1, devices_[0]->limits().threads / 2));
+    cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_, HostThreads());
   }
   return OnHost(
       [this] { return cone_beam_->MakeModel(volume(), store_->Matrices(0, plan_.views())); });
@@ -402,8 +413,11 @@ absl::Status SecondPass::Read(HostView3<float> hounsfield) {
   }
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", hounsfield.shape(), plan_.grid.shape()));
-  const std::span<const float> made = volume().span();
-  std::copy(made.begin(), made.end(), hounsfield.span().begin());
+  ThreadPool threads(HostThreads());
+  threads.ParallelFor(plan_.grid.nz, [&](int64_t z, int) {
+    const std::span<const float> made = volume().slices(z, 1).span();
+    std::copy(made.begin(), made.end(), hounsfield.slices(z, 1).span().begin());
+  });
   return absl::OkStatus();
 }
 
@@ -411,6 +425,21 @@ std::vector<std::string> SecondPass::findings() const {
   std::vector<std::string> all;
   if (!readable()) return all;
   if (scatter_ != nullptr) all.push_back(ToText(scatter_->findings()));
+  // A pass that did nothing looks like one that did: the volume is the first one.
+  if (plan_.settings.metal && metal_voxels_ == 0) {
+    all.push_back(
+        seen_as_metal_ == 0
+            ? absl::StrFormat("metal: no voxel above %g HU in %g mm³ or more: nothing was "
+                              "corrected",
+                              plan_.settings.metal->metal_hu, plan_.settings.metal->least_mm3)
+            : absl::StrFormat("metal: %d voxels above %g HU, but the rays through them "
+                              "lack nothing: nothing was corrected",
+                              seen_as_metal_, plan_.settings.metal->metal_hu));
+  }
+  if (plan_.settings.bone && !has_bone_) {
+    all.push_back(absl::StrFormat("bone: no voxel above %g HU: nothing was corrected",
+                                  plan_.acquisition.calibration->bone->from_hu));
+  }
   if (cone_beam_ != nullptr) all.push_back(cone_beam_->findings());
   return all;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "kernels/base/views.h"
@@ -41,6 +42,8 @@ class TissueClasses {
     if (hu >= settings_.tissue_hu && hu < settings_.bone_hu) return water_;
     return hu < settings_.air_hu ? 0.f : static_cast<float>(ops::AttenuationOf(scale_, hu));
   }
+  /// The same of many, `hu.size()` of them.
+  void Attenuations(std::span<const float> hu, float* attenuations) const;
 
  private:
   const MetalSettings settings_;

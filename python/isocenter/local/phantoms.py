@@ -7,6 +7,7 @@ from typing import List, Optional
 import numpy as np
 
 from isocenter import checks
+from isocenter.errors import NotFound
 from isocenter.geometry import Grid
 from isocenter.local import _arrays, _library
 from isocenter.local.geometry import Geometry, grid_to_c
@@ -23,21 +24,27 @@ def phantom_names() -> List[str]:
 class Phantom:
     """A phantom, centred at the isocentre.
 
-    name: shepp-logan, head, wire, edge, cylinder, quality (docs/user-guide/physicist.md). scale_mm: half the edge of the cube that it nearly
-    fills, 0.01 to 1000. mu_water_per_mm: by which all attenuations scale. Values are looked at when it is used; raises InvalidArgument,
-    NotFound (a name).
+    name: shepp-logan, head, wire, edge, cylinder, quality, catphan (docs/user-guide/physicist.md; phantom_names() has all). scale_mm: half
+    the edge of the cube that it nearly fills, 0.01 to 1000. mu_water_per_mm: by which all attenuations scale, 0.0001 to 1. Raises
+    InvalidArgument, NotFound (a name; the library).
     """
 
     name: str = "shepp-logan"
     scale_mm: float = 100.0
     mu_water_per_mm: float = 0.02
 
-    def _to_c(self, subsamples: int) -> _library.CPhantom:
+    def __post_init__(self):
         if not isinstance(self.name, str):
             raise checks.illegal("name", repr(self.name), "a str")
+        checks.real("scale_mm", self.scale_mm, 0.01, 1000)
+        checks.real("mu_water_per_mm", self.mu_water_per_mm, 1e-4, 1)
+        if self.name not in (known := phantom_names()):
+            meant = checks.did_you_mean(self.name, known)
+            raise NotFound(f"there is no phantom {self.name!r}; there are: {', '.join(known)}{meant}")
+
+    def _to_c(self, subsamples: int) -> _library.CPhantom:
         checks.whole("subsamples", subsamples, 1, 16)
-        scale, water = checks.real("scale_mm", self.scale_mm, 0.01, 1000), checks.real("mu_water_per_mm", self.mu_water_per_mm, 1e-4, 1)
-        return _library.CPhantom(self.name.encode(), scale, water, subsamples, 0)
+        return _library.CPhantom(self.name.encode(), float(self.scale_mm), float(self.mu_water_per_mm), subsamples, 0)
 
     def project(
         self, geometry: Geometry, subsamples: int = 1, out: Optional[np.ndarray] = None, progress: Progress = None

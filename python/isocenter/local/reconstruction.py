@@ -16,6 +16,7 @@ from isocenter.volume import Volume
 
 _MOST_PASSES = 1000
 _FDK = ("window", "redundancy", "truncation", "precision", "cutoff", "mu_water_per_mm")
+_ARGUMENTS = ("pitch_mm", "grid", "i0_counts", "device", "out", "progress", "start")  # beside settings
 Trajectory = Union[np.ndarray, CircularOrbit, Geometry]
 
 
@@ -43,7 +44,8 @@ def _fill(structure, settings: dict, what: str) -> Any:
     kinds = dict(structure._fields_)
     for name, value in settings.items():
         if name not in kinds:
-            raise checks.illegal(f"a setting of {what}", repr(name), ", ".join(kinds))
+            meant = checks.did_you_mean(name, [*kinds, *_ARGUMENTS])
+            raise checks.illegal(f"a setting of {what}", repr(name), ", ".join(kinds) + meant)
         if kinds[name] is ctypes.c_char_p:
             if not isinstance(value, str):
                 raise checks.illegal(name, repr(value), "a str")
@@ -106,6 +108,9 @@ class Plan:
         InvalidArgument, ResourceExhausted; `out` holds nothing of use then.
         """
         frames = _arrays.given("frames", frames, self.geometry.shape, self.dtype)
+        if self.dtype == _arrays.FLOAT32:
+            for view in range(0, len(frames), max(1, len(frames) // 32)):
+                checks.line_integrals(f"frames[{view}]", frames[view])
         begin = start.array if isinstance(start, Volume) else start
         if begin is not None:
             _arrays.given("start", begin, self.grid.shape)

@@ -38,7 +38,7 @@ void Append(int index, std::vector<FrameRange>& ranges) {
 FrameLedger::FrameLedger(std::vector<jobs::FrameState> states, const jobs::MissingFrames& tolerated)
     : tolerated_(tolerated),
       entries_(states.size(), Entry::kMissing),
-      of_this_stream_(states.size(), false) {
+      came_(states.size(), absl::InfiniteFuture()) {
   for (int i = 0; i < frames(); ++i) {
     if (states[i] == jobs::FrameState::kMissing) continue;
     const bool present = states[i] == jobs::FrameState::kPresent;
@@ -49,17 +49,19 @@ FrameLedger::FrameLedger(std::vector<jobs::FrameState> states, const jobs::Missi
   while (prefix_ < frames() && Settled(prefix_)) ++prefix_;
 }
 
-FrameLedger::Taken FrameLedger::Begin(int index) {
+FrameLedger::Taken FrameLedger::Begin(int index, absl::Time came) {
   if (entries_[index] == Entry::kLost || entries_[index] == Entry::kLeaving) return Taken::kLate;
   if (entries_[index] != Entry::kMissing) return Taken::kDuplicate;
   entries_[index] = Entry::kWriting;
+  came_[index] = came;
+  behind_ = std::max(behind_, highest_ - index);
+  highest_ = std::max(highest_, index);
   ++writing_;
   return Taken::kNew;
 }
 
 void FrameLedger::Commit(int index) {
   entries_[index] = Entry::kPresent;
-  of_this_stream_[index] = true;
   --writing_;
   ++present_;
   ExtendTo(index);
@@ -67,6 +69,7 @@ void FrameLedger::Commit(int index) {
 
 void FrameLedger::Abort(int index) {
   entries_[index] = Entry::kMissing;
+  came_[index] = absl::InfiniteFuture();
   --writing_;
 }
 
@@ -80,7 +83,10 @@ int FrameLedger::MostMissing() const {
   return static_cast<int>(tolerated_.most_missing * frames());
 }
 
-void FrameLedger::BeginStream() { of_this_stream_.assign(entries_.size(), false); }
+void FrameLedger::BeginStream() {
+  came_.assign(entries_.size(), absl::InfiniteFuture());
+  highest_ = behind_ = 0;
+}
 
 void FrameLedger::BeginGiveUp(int index) {
   entries_[index] = Entry::kLeaving;
@@ -102,17 +108,21 @@ std::vector<FrameRange> FrameLedger::Gaps(int end) const {
   return gaps;
 }
 
-std::vector<int> FrameLedger::Overdue() const {
+std::vector<int> FrameLedger::Overdue(absl::Time now) const {
   std::vector<int> overdue;
   if (prefix_ >= end_ || tolerated_.policy == jobs::MissingFramesPolicy::kFail) return overdue;
   const int most = MostMissing();
-  int later = static_cast<int>(std::count(of_this_stream_.begin(), of_this_stream_.end(), true));
-  int seen = 0;
   for (const FrameRange& gap : Gaps(end_)) {
-    for (; seen < gap.last; ++seen) later -= of_this_stream_[seen];
+    int later = 0;
+    absl::Time first = absl::InfiniteFuture();
+    for (int i = gap.last + 1; i < end_; ++i) {
+      if (entries_[i] != Entry::kPresent || came_[i] == absl::InfiniteFuture()) continue;
+      ++later;
+      first = std::min(first, came_[i]);
+    }
     const int length = gap.last - gap.first + 1;
     // What the job does not tolerate may still come; at the end of input it fails.
-    if (later < kPatience || length > tolerated_.longest_gap ||
+    if (later < kPatience + 2 * behind_ || now - first < kHold || length > tolerated_.longest_gap ||
         lost_ + leaving_ + static_cast<int>(overdue.size()) + length > most) {
       break;
     }
@@ -134,10 +144,11 @@ absl::StatusOr<std::vector<int>> FrameLedger::MissingAtEnd() const {
   if (lost_ + static_cast<int>(missing.size()) > most || longest > tolerated_.longest_gap ||
       present_ == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        missing.size(), " of ", frames(), " frames are missing (", Named(gaps), "); legal are ",
+        lost_ + missing.size(), " of ", frames(), " frames are missing (",
+        lost_ > 0 ? absl::StrCat(lost_, " replaced before, and ") : "", Named(gaps),
+        "); legal are ",
         most == 0 ? "none"
-                  : absl::StrCat("at most ", most - lost_, ", and ", tolerated_.longest_gap,
-                                 " in a row")));
+                  : absl::StrCat("at most ", most, ", and ", tolerated_.longest_gap, " in a row")));
   }
   return missing;
 }

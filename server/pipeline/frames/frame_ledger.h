@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "kernels/recon/plan.h"
 #include "server/jobs/frame_spool.h"
 #include "server/jobs/job.h"
@@ -28,18 +29,21 @@ struct ViewSource {
   friend bool operator==(const ViewSource&, const ViewSource&) = default;
 };
 
-/// A frame that does not come is given up when kPatience later ones have come from the same stream,
-/// or at the end of input, if its job tolerates that. Pure bookkeeping. Not thread-safe.
+/// A frame that does not come is given up when later ones say that it is lost, or at the end of
+/// input, if its job tolerates that. Later ones say so when kPatience of the same stream have come,
+/// the first of them kHold ago; of a stream that sends in an order of its own, twice as many more
+/// as its frames have been behind others. Pure bookkeeping. Not thread-safe.
 class FrameLedger {
  public:
   static constexpr int kPatience = 16;
+  static constexpr absl::Duration kHold = absl::Seconds(2);
 
   /// `states`: what the spool holds already, one for each frame of the acquisition.
   FrameLedger(std::vector<jobs::FrameState> states, const jobs::MissingFrames& tolerated);
 
   enum class Taken { kNew, kDuplicate, kLate };
   /// A frame has come. kNew: it is being written, until Commit or Abort.
-  Taken Begin(int index);
+  Taken Begin(int index, absl::Time came);
   void Commit(int index);
   void Abort(int index);
   /// A new stream begins: what its predecessor sent says nothing about what it will send.
@@ -47,7 +51,7 @@ class FrameLedger {
 
   /// Frames to be given up now; empty while there is hope. The caller calls BeginGiveUp, records
   /// them and then calls GiveUp.
-  std::vector<int> Overdue() const;
+  std::vector<int> Overdue(absl::Time now) const;
   /// Frames to be given up because no more will come. Errors: FAILED_PRECONDITION (more are missing
   /// than the job tolerates; says which).
   absl::StatusOr<std::vector<int>> MissingAtEnd() const;
@@ -92,10 +96,12 @@ class FrameLedger {
 
   const jobs::MissingFrames tolerated_;
   std::vector<Entry> entries_;
-  std::vector<bool> of_this_stream_;
+  std::vector<absl::Time> came_;  // of this stream and there; the others: in the infinite future
   int present_ = 0, lost_ = 0, writing_ = 0, leaving_ = 0;
   int prefix_ = 0;
-  int end_ = 0;  // one beyond the last frame that has come
+  int end_ = 0;      // one beyond the last frame that has come
+  int highest_ = 0;  // that this stream sent
+  int behind_ = 0;   // how far a frame of this stream came after a higher one, at most
 };
 
 }  // namespace isocenter::pipeline

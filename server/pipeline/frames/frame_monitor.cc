@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
 
@@ -25,7 +26,7 @@ constexpr size_t kLogStride = 8;
 
 }  // namespace
 
-FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition)
+FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncation truncation)
     : detector_(acquisition.detector),
       pixel_type_(acquisition.pixel_type),
       i0_counts_(acquisition.i0_counts),
@@ -35,8 +36,9 @@ FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition)
   for (const ProjectionMatrix& matrix : acquisition.trajectory) {
     planned_.push_back(PoseOf(matrix));
   }
-  sample_.resize(static_cast<size_t>(std::min(kSampledRows, detector_.rows)) * detector_.columns *
+  sample_.resize(static_cast<size_t>(SampledRows()) * detector_.columns *
                  recon::PixelBytes(pixel_type_));
+  if (truncation == ops::Truncation::kNone) cut_rows_.emplace(acquisition);
 }
 
 std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
@@ -47,6 +49,8 @@ std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
   const Statistics frame =
       pixel_type_ == recon::PixelType::kUint16Counts ? OfCounts() : OfLineIntegrals();
   CheckDetector(index, frame, dose, warnings);
+  // A detector that sees the same everywhere sees no patient.
+  if (!frame.constant) CheckWidth(index, dose, warnings);
   if (frame.log_intensity) CheckDose(index, *frame.log_intensity, warnings);
   CheckMatrix(index, measured, warnings);
   return warnings;
@@ -62,13 +66,18 @@ FrameMonitor::Pose FrameMonitor::PoseOf(const ProjectionMatrix& matrix) {
           .v = b / c};
 }
 
+int FrameMonitor::SampledRows() const { return std::min(kSampledRows, detector_.rows); }
+
+int FrameMonitor::SampledRow(int i) const {
+  return (2 * i + 1) * detector_.rows / (2 * SampledRows());
+}
+
 void FrameMonitor::Sample(std::span<const std::span<const std::byte>> pixels) {
-  const int rows = std::min(kSampledRows, detector_.rows);
+  const int rows = SampledRows();
   const size_t row_bytes = sample_.size() / rows;
   size_t piece = 0, piece_begin = 0;  // in the frame
   for (int i = 0; i < rows; ++i) {
-    const auto row = static_cast<size_t>((2 * i + 1) * detector_.rows / (2 * rows));
-    size_t from = row * row_bytes;
+    size_t from = SampledRow(i) * row_bytes;
     const size_t end = from + row_bytes;
     std::byte* to = &sample_[i * row_bytes];
     while (from < end && piece < pixels.size()) {
@@ -189,6 +198,22 @@ void FrameMonitor::CheckDetector(int index, const Statistics& frame, double dose
                              "%.0f %%",
                              100 * frame.dead, 100 * kBadPixels)
            : "all pixels of the detector have the same value"});
+}
+
+void FrameMonitor::CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings) {
+  if (!cut_rows_) return;
+  const int count = SampledRows();
+  const size_t row_bytes = sample_.size() / count;
+  std::array<recon::CutRows::Row, kSampledRows> rows;
+  for (int i = 0; i < count; ++i) {
+    rows[i] = {SampledRow(i), std::span(sample_).subspan(i * row_bytes, row_bytes)};
+  }
+  if (!cut_rows_->Add(std::span(rows).first(count), dose)) return;
+  warnings.push_back(
+      {jobs::WarningKind::kCutObject, index,
+       absl::StrCat(cut_rows_->Text(),
+                    "; unless the protocol corrects for truncation, as fdk_truncated "
+                    "does, the volume is wrong by tens of per cent")});
 }
 
 std::optional<double> FrameMonitor::UsualLevel(int index) const {

@@ -10,6 +10,8 @@
 
 #include "kernels/geometry/projection_matrix.h"
 #include "kernels/geometry/vec3.h"
+#include "kernels/ops/operations.h"
+#include "kernels/recon/completeness/cut_rows.h"
 #include "kernels/recon/plan.h"
 #include "server/jobs/job.h"
 
@@ -40,12 +42,16 @@ namespace isocenter::pipeline {
 /// by more than 2 mm or 2 pixels between neighbouring frames. Without a measured matrix a frame is
 /// where it was planned.
 ///
+/// Cut object: the patient is wider than the detector (recon::CutRows), and the protocol does not
+/// correct for it. Said once of a scan.
+///
 /// Not thread-safe.
 class FrameMonitor {
  public:
   static constexpr double kMostHidden = 0.9;
 
-  explicit FrameMonitor(const recon::Acquisition& acquisition);
+  /// `acquisition` must outlive this. `truncation`: what the protocol does about cut rows.
+  FrameMonitor(const recon::Acquisition& acquisition, ops::Truncation truncation);
 
   /// A frame that came, in any order, each once. `pixels`: [v][u], little-endian, in pieces that
   /// need not end between pixels, together as long as a frame. `measured`: normalised. `dose`: what
@@ -97,6 +103,9 @@ class FrameMonitor {
   };
 
   static Pose PoseOf(const ProjectionMatrix& matrix);
+  int SampledRows() const;
+  /// The detector's row that is the sample's row `i`.
+  int SampledRow(int i) const;
   void Sample(std::span<const std::span<const std::byte>> pixels);
   Statistics OfCounts() const;
   Statistics OfLineIntegrals() const;
@@ -105,6 +114,7 @@ class FrameMonitor {
   /// What the share of overexposed pixels means at this dose; nothing where it is no reason to
   /// worry.
   std::optional<std::string> Overexposed(const Statistics& frame, double dose) const;
+  void CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings);
   void CheckDose(int index, double log_intensity, std::vector<jobs::JobWarning>& warnings);
   void CheckMatrix(int index, const std::optional<ProjectionMatrix>& measured,
                    std::vector<jobs::JobWarning>& warnings);
@@ -122,6 +132,7 @@ class FrameMonitor {
   double level_before_dip_ = 0;
   int frames_in_dip_ = 0;  // 0: there is none
   Onset saturated_, dead_, jump_;
+  std::optional<recon::CutRows> cut_rows_;  // unset: cut rows are corrected
 };
 
 /// Whether a plan's arc, between half a step before its first view and half a step after its last,

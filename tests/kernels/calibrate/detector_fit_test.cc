@@ -40,9 +40,13 @@ struct Sweeps {
   std::vector<float> offsets;
   std::optional<FlatFrames> flat;
 
-  Sweeps(const physics::DetectorModel& model, int frames, double dose = 1) {
+  /// `shadow`: what an object lets through to the left 70 columns.
+  Sweeps(const physics::DetectorModel& model, int frames, double dose = 1, double shadow = 1) {
     ThreadPool pool(1);
-    const std::vector<physics::Reading> readings(kPixels);
+    std::vector<physics::Reading> readings(kPixels);
+    for (size_t i = 0; i < kPixels; ++i) {
+      if (i % kDetector.columns < 70) readings[i] = {.signal = shadow, .variance = shadow};
+    }
     std::vector<uint16_t> counts(kPixels);
     physics::Readout dark_readout = physics::Readout::Make(model, kDetector).value();
     truth = dark_readout.maps();
@@ -178,6 +182,45 @@ TEST(DetectorFit, RefusesADefectThatNothingBridges) {
   }
   EXPECT_THAT(FindDefects(dark, flat, 30000, detector).status().message(),
               HasSubstr("has no good pixel within 16"));
+}
+
+TEST(DetectorFit, NamesSweepsThatAreSwappedOrTheSame) {
+  const auto error = [](double dark, double flat) {
+    SweepStatistics darks(kPixels, 10);
+    for (int k = 0; k < 10; ++k) darks.Add(std::vector<float>(kPixels, static_cast<float>(dark)));
+    const std::vector<float> offsets = OffsetMap(darks);
+    FlatFrames flats(offsets, 10);
+    for (int k = 0; k < 10; ++k) {
+      flats.Add(std::vector<uint16_t>(kPixels, static_cast<uint16_t>(flat)));
+    }
+    return std::string(FitDetector(darks, flats, kDetector).status().message());
+  };
+  EXPECT_THAT(error(51000, 1200),
+              AllOf(HasSubstr("above the dark frames is -49800 counts; legal is 1000 at least"),
+                    HasSubstr("flat frames are darker than dark ones: are the sweeps swapped?")));
+  EXPECT_THAT(error(1200, 1200), HasSubstr("as dark as dark ones: is it the same sweep"));
+  EXPECT_THAT(error(1200, 1700), HasSubstr("more dose"));
+}
+
+// Behind an object that lets a fiftieth through 20 frames have the noise of 50 times fewer photons;
+// more frames are no cure.
+TEST(DetectorFit, NamesAnObjectInTheBeam) {
+  physics::DetectorModel model = Model(5);
+  model.photons = 1000;
+  const std::string noisy(Sweeps(model, 20).Fit().status().message());
+  EXPECT_THAT(noisy, HasSubstr("a flat sweep of 20 frames; about "));
+  const std::string shaded(Sweeps(model, 20, 1, 0.02).Fit().status().message());
+  EXPECT_THAT(shaded, AllOf(HasSubstr("noise left in the air map is"),
+                            HasSubstr("over the detector: is an object in the beam?")));
+  EXPECT_EQ(noisy.find("object"), std::string::npos);
+  // One that stands still, and lets enough through, is at least told.
+  const auto even = Sweeps(Model(5), 60).Fit();
+  ASSERT_TRUE(even.ok()) << even.status();
+  EXPECT_TRUE(even->warnings.empty());
+  const auto still = Sweeps(Model(5), 60, 1, 0.4).Fit();
+  ASSERT_TRUE(still.ok()) << still.status();
+  ASSERT_EQ(still->warnings.size(), 1u);
+  EXPECT_THAT(still->warnings[0], HasSubstr("the air map differs by 6"));
 }
 
 // A dark sweep that begins while an exposure still decays.

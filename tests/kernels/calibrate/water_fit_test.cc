@@ -200,6 +200,13 @@ TEST(FitWater, RefusesWhatIsNotTheCylinder) {
     EXPECT_THAT(FitCylinder(rays, wrong).status().message(),
                 HasSubstr(absl::StrCat("legal is within 1 % of the given ", wrong, " mm")));
   }
+  // Also beyond a tenth, and where a cylinder of the given diameter would leave no air.
+  for (const double wrong : {120.0, 150.0, 165.0, 195.0, 205.0, 250.0, 320.0}) {
+    const std::string message(FitCylinder(rays, wrong).status().message());
+    constexpr absl::string_view kShown = "the diameter that the scan shows is ";
+    ASSERT_THAT(message, testing::StartsWith(std::string(kShown)));
+    EXPECT_NEAR(std::atof(message.c_str() + kShown.size()), 200, 3) << wrong;
+  }
   std::vector<MeasuredRay> cut;
   std::copy_if(rays.begin(), rays.end(), std::back_inserter(cut),
                [](const MeasuredRay& ray) { return ray.transmission < 0.9 || ray.view != 3; });

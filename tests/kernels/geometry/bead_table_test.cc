@@ -31,6 +31,13 @@ TEST(BeadTable, BuiltInPhantomsAreLegalAndComeBackFromText) {
   }
 }
 
+TEST(BeadTable, AMistypedNameIsNamed) {
+  EXPECT_THAT(std::string(FindBeadTable("--beads", "helx").status().message()),
+              testing::AllOf(HasSubstr("--beads"), HasSubstr("helx"),
+                             HasSubstr("legal is helix, rings, or a table of the balls; did you "
+                                       "mean helix?")));
+}
+
 // Where on the helix one is, seven neighbours tell; also backwards, which is another sequence.
 TEST(BeadTable, SevenNeighboursOfTheHelixOccurOnce) {
   std::set<std::string> seen;

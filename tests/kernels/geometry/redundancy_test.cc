@@ -380,5 +380,36 @@ TEST(ComputeRedundancy, RefusesWhatHasNoArc) {
   EXPECT_FALSE(ComputeRedundancy(Orbit(300, 220), Detector{}, RedundancyWeighting::kAuto).ok());
 }
 
+/// Every source of a full turn raised by what `height_mm` says of its share of the turn, the image
+/// of the isocentre where it was.
+template <class Height>
+Trajectory Raised(Height height_mm) {
+  Trajectory raised = Orbit(200, 358.2);
+  for (size_t view = 0; view < raised.size(); ++view) {
+    Camera camera = *Decompose(raised[view]);
+    const double principal_v = camera.principal_v_px;
+    camera.source.z = height_mm(static_cast<double>(view) / raised.size());
+    raised[view] = Compose(camera);
+    camera.principal_v_px += principal_v - raised[view](1, 3) / raised[view](2, 3);
+    raised[view] = Compose(camera);
+  }
+  return raised;
+}
+
+TEST(ComputeRedundancy, RefusesSourcesThatLeaveThePlane) {
+  const auto sine = [](double amplitude_mm) {
+    return Raised([=](double turn) { return amplitude_mm * std::sin(4 * kPi * turn); });
+  };
+  const auto weights = [](const Trajectory& trajectory) {
+    return ComputeRedundancy(trajectory, kDetector, RedundancyWeighting::kAuto).status();
+  };
+  EXPECT_TRUE(weights(sine(22)).ok()) << weights(sine(22));
+  const std::string message(weights(sine(23)).message());
+  EXPECT_THAT(message, HasSubstr("leave the plane of the orbit by up to 23.0 mm"));
+  EXPECT_THAT(message, HasSubstr("is up to 22.5 mm (3 % of their distance"));
+  // All alike, the plane is elsewhere; nothing is wrong with the orbit.
+  EXPECT_TRUE(weights(Raised([](double) { return 60.0; })).ok());
+}
+
 }  // namespace
 }  // namespace isocenter

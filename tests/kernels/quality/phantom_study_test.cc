@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/base/units.h"
@@ -11,6 +12,7 @@
 namespace isocenter::quality {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Of a voxel's box and the Gaussian.
@@ -130,6 +132,10 @@ TEST(Study, SaysWhatIsNotThere) {
   recipe.nz = 90;
   const MadeScan head = MakeScan("head", 80, recipe);
   EXPECT_THAT(std::string(refused(head).message()), HasSubstr("is it this phantom"));
+  const MadeScan small = MakeScan("quality", 80, {.voxel_mm = 1, .nx = 64, .nz = 64, .middle = {}});
+  EXPECT_THAT(std::string(refused(small).message()),
+              AllOf(HasSubstr("(-42.0, -42.0, -48.0) mm, which is outside of the volume"),
+                    HasSubstr("-32.0 to 32.0, -32.0 to 32.0 and -32.0 to 32.0 mm along x, y")));
   MadeScan blank = Clean();
   std::fill_n(blank.voxels.begin() + int64_t{80} * kClean.nx * kClean.nx, kClean.nx * kClean.nx,
               -1000.0f);
@@ -176,6 +182,98 @@ TEST(Catphan, HasItsInsertsWhereAnalysersLook) {
     }
     EXPECT_EQ(rises, bars[group]) << group;
   }
+}
+
+// Every figure is there or has a reason, once: what the other has not must be in the one.
+void ExpectAllFigures(const PhantomStudy& study, const std::vector<std::string>& figures) {
+  const auto measures = MeasuresOf(study);
+  for (const std::string& name : figures) {
+    const auto reasons =
+        std::ranges::count(study.unmeasured, name, &std::pair<std::string, std::string>::first);
+    EXPECT_EQ(reasons, std::isnan(Value(measures, name)) ? 1 : 0) << name;
+  }
+}
+
+TEST(Study, SaysWhyAFigureIsNotThere) {
+  // Hardly blurred: no curve falls to a tenth below the Nyquist frequency, nor any to a half.
+  ScanRecipe recipe{.voxel_mm = 1.4, .nx = 124, .nz = 116, .blur_mm = 0.3};
+  const MadeScan scan = MakeScan("quality", 80, recipe);
+  const auto study = StudyPhantom(scan.view(), QualityTable(80));
+  ASSERT_TRUE(study.ok()) << study.status();
+  const auto why = [&](const std::string& name) {
+    for (const auto& [figure, reason] : study->unmeasured) {
+      if (figure == name) return reason;
+    }
+    return std::string();
+  };
+  for (const auto& [name, reason] : study->unmeasured) {
+    printf("not %s: %s\n", name.c_str(), reason.c_str());
+  }
+  EXPECT_THAT(why("mtf50_axial_per_mm"), HasSubstr("Nyquist frequency, 0.357 per mm"));
+  EXPECT_THAT(why("mtf50_axial_per_mm"), HasSubstr("does not fall to 0.5"));
+  EXPECT_THAT(why("mtf10_axial_per_mm"), HasSubstr("does not fall to 0.1"));
+  EXPECT_NE(why("nps_mean_per_mm"), "");
+  EXPECT_NE(why("detectability_8mm"), "");
+  ExpectAllFigures(*study, {"water_hu",
+                            "noise_hu",
+                            "non_uniformity_hu",
+                            "integral_non_uniformity",
+                            "insert_air_hu",
+                            "insert_fat_hu",
+                            "linearity_slope",
+                            "linearity_intercept_hu",
+                            "linearity_deviation_hu",
+                            "mtf50_edge_per_mm",
+                            "mtf10_edge_per_mm",
+                            "mtf50_low_edge_per_mm",
+                            "mtf10_low_edge_per_mm",
+                            "mtf50_sphere_per_mm",
+                            "mtf10_sphere_per_mm",
+                            "mtf50_axial_per_mm",
+                            "mtf10_axial_per_mm",
+                            "slice_fwhm_mm",
+                            "nps_mean_per_mm",
+                            "cnr_low-30",
+                            "cnr_low-20",
+                            "cnr_low-10",
+                            "detectability_3mm",
+                            "detectability_5mm",
+                            "detectability_8mm",
+                            "detectability_10mm",
+                            "distance_error_mm",
+                            "scale"});
+  // What is outside of the scan is named by its figures, too.
+  const auto cut = StudyPhantom(
+      MakeScan("catphan", 100, {.voxel_mm = 1.4, .nx = 150, .nz = 64}).view(), CatphanTable(100));
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  ExpectAllFigures(*cut, {"water_hu", "noise_hu", "nps_mean_per_mm", "ramp_fwhm_mm", "cnr_low-15mm",
+                          "insert_teflon_hu", "distance_error_mm"});
+  EXPECT_TRUE(std::isnan(Value(MeasuresOf(*cut), "water_hu")));
+}
+
+// Air beyond either end, as every scan of a phantom that is shorter than the grid has it.
+TEST(Catphan, IsFoundWhereTheScanGoesBeyondItsEnds) {
+  struct Range {
+    double low, high;
+  };
+  for (const Range& range : {Range{-85, 52}, Range{-110, 49}, Range{-130, 130}}) {
+    ScanRecipe recipe{.voxel_mm = 1.5, .nx = 146, .blur_mm = 0.9};
+    recipe.nz = static_cast<int>((range.high - range.low) / recipe.voxel_mm);
+    recipe.middle = {0.1, 0.3, (range.low + range.high) / 2};
+    const MadeScan scan = MakeScan("catphan", 100, recipe);
+    const auto study = StudyPhantom(scan.view(), CatphanTable(100));
+    ASSERT_TRUE(study.ok()) << range.low << " " << range.high << study.status();
+    const auto measures = MeasuresOf(*study);
+    EXPECT_LT(Norm(study->place.placement.shift), 0.5) << range.low;
+    EXPECT_NEAR(Value(measures, "insert_teflon_hu"), 1000, 3) << range.low;
+    EXPECT_NEAR(Value(measures, "water_hu"), 0, 1) << range.low;
+    EXPECT_LT(Value(measures, "distance_error_mm"), 0.2) << range.low;
+  }
+  ScanRecipe recipe{.voxel_mm = 1.2, .nx = 180, .nz = 200};
+  MadeScan gap = MakeScan("catphan", 100, recipe);
+  std::fill_n(gap.voxels.begin() + int64_t{70} * 180 * 180, 180 * 180, -1000.0f);
+  EXPECT_THAT(std::string(StudyPhantom(gap.view(), CatphanTable(100)).status().message()),
+              HasSubstr("slice 71 of 200 is blank"));
 }
 
 TEST(Catphan, IsFoundByItsOutlineAndMeasured) {

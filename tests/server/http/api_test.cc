@@ -201,7 +201,28 @@ TEST_F(ApiTest, JobsThatCanBeLookedAtTogetherAreRelated) {
     if (other["refinement"].is_null()) continue;
     EXPECT_TRUE(other["refinement"]["algorithm"].is_string()) << other;
     EXPECT_TRUE(other["refinement"]["iterations"].is_number()) << other;
+    EXPECT_TRUE(other["refinement"]["second_pass"].is_null()) << other;
   }
+  EXPECT_EQ(of_mask["second_pass"], nullptr);
+}
+
+TEST_F(ApiTest, ASecondPassSaysWhatItIsAgainst) {
+  const auto insert = [&](const std::string& id, const std::string& source) {
+    jobs::Job job{.id = id, .state = jobs::JobState::kCompleted};
+    job.grid = CenteredGrid(8, 8, 8, {1, 1, 1});
+    job.create_time = absl::Now();
+    if (!source.empty()) {
+      job.source_job_ids = {source};
+      job.refinement.algorithm = "fdk";
+      job.refinement.second_pass = jobs::SecondPassFacts{.metal = true};
+    }
+    ASSERT_TRUE(service_.table->Insert(job).ok());
+  };
+  insert("scan", "");
+  insert("pass", "scan");
+  const json against = {{"metal", true}, {"bone", false}, {"scatter", false}, {"cone_beam", false}};
+  EXPECT_EQ(Body("/api/v1/jobs/pass")["second_pass"], against);
+  EXPECT_EQ(Body("/api/v1/jobs/scan")["related"][0]["refinement"]["second_pass"], against);
 }
 
 TEST_F(ApiTest, TraceIsWhatTheDevicesDid) {

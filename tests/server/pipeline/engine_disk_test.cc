@@ -102,7 +102,7 @@ TEST_F(EngineDiskTest, RefinementsArePromisedRoomToo) {
   const Live live = Begin();
   const absl::Status refused = Refine(id, Recipe(1)).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("the disk is full"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("the disk has no room"));
   ASSERT_TRUE(service_->engine->Cancel(live.id, absl::CancelledError("stop")).ok());
 
   const auto refinement = Refine(id, Recipe(1));

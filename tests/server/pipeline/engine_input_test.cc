@@ -39,11 +39,8 @@ using EngineInputTest = EngineTest;
 TEST_F(EngineInputTest, TheOrderOfFramesDoesNotMatter) {
   std::vector<int> order(kFrames);
   std::iota(order.begin(), order.end(), 0);
-  // Within the patience of the ledger for each.
   std::mt19937 random(1);
-  for (int first = 0; first < kFrames; first += 10) {
-    std::shuffle(order.begin() + first, order.begin() + first + 10, random);
-  }
+  std::shuffle(order.begin(), order.end(), random);
   const Live live = Begin();
   for (const int view : order) {
     ASSERT_TRUE(live.console->SendOne(view).ok());
@@ -104,9 +101,14 @@ TEST_F(EngineInputTest, MoreThanIsToleratedFails) {
 
 TEST_F(EngineInputTest, ALateFrameIsNotUsedAndSaid) {
   // Enough later frames for the ledger to lose its patience; without it, the same volume.
+  Start({.engine = {.clock = clock_.function()}});
   const Live late = Begin(WithPolicy(MissingFramesPolicy::kInterpolate));
   ASSERT_TRUE(late.console->Send(0, 5).ok());
-  ASSERT_TRUE(late.console->Send(6, 30).ok());
+  ASSERT_TRUE(late.console->Send(6, 29).ok());
+  AwaitSpooled(late.id, 28);
+  EXPECT_EQ(Job(late.id).progress.frames_lost, 0) << "before its time";
+  clock_.Advance(FrameLedger::kHold);
+  ASSERT_TRUE(late.console->SendOne(29).ok());
   ASSERT_TRUE(Eventually([&] { return Job(late.id).progress.frames_lost == 1; }));
   EXPECT_EQ(Job(late.id).state, JobState::kReceiving);
   ASSERT_TRUE(late.console->SendOne(5).ok());
@@ -127,10 +129,12 @@ TEST_F(EngineInputTest, ALateFrameIsNotUsedAndSaid) {
 
 // Two frames that are written at the same time both find the same frame overdue.
 TEST_F(EngineInputTest, AFrameIsGivenUpOnceHoweverManyAreUnderWay) {
-  Start({.sync = absl::Milliseconds(3)});
+  Start({.sync = absl::Milliseconds(3), .engine = {.clock = clock_.function()}});
   for (int i = 0; i < 3; ++i) {
     const Live live = Begin(WithPolicy(MissingFramesPolicy::kInterpolate, 0.1));
-    ASSERT_TRUE(live.console->Send(1, kFrames).ok());
+    ASSERT_TRUE(live.console->SendOne(1).ok());
+    clock_.Advance(FrameLedger::kHold);
+    ASSERT_TRUE(live.console->Send(2, kFrames).ok());
     // While it is being given up, or after.
     ASSERT_TRUE(live.console->SendOne(0).ok());
     const jobs::Job job = AwaitEnd(live.id);

@@ -45,6 +45,7 @@ TEST_F(EngineRecoveryTest, ReceivingGoesOnAfterARestart) {
 }
 
 TEST_F(EngineRecoveryTest, GapsThatWereDeclaredBeforeStayGaps) {
+  Start({.engine = {.clock = clock_.function()}});
   const std::string undisturbed = [&] {
     const Live live = Begin();
     EXPECT_TRUE(live.console->Send(0, 5).ok());
@@ -57,7 +58,9 @@ TEST_F(EngineRecoveryTest, GapsThatWereDeclaredBeforeStayGaps) {
   const std::string id = [&] {
     const Live live = Begin();
     EXPECT_TRUE(live.console->Send(0, 5).ok());
-    EXPECT_TRUE(live.console->Send(6, 30).ok());
+    EXPECT_TRUE(live.console->SendOne(6).ok());
+    clock_.Advance(FrameLedger::kHold);
+    EXPECT_TRUE(live.console->Send(7, 30).ok());
     EXPECT_TRUE(Eventually([&] { return Job(live.id).progress.frames_lost == 1; }));
     AwaitSpooled(live.id, 29);
     return live.id;

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace isocenter::pipeline {
 namespace {
@@ -21,19 +23,26 @@ FrameLedger Empty(const jobs::MissingFrames& tolerated = {}) {
   return FrameLedger(std::vector<FrameState>(kFrames, FrameState::kMissing), tolerated);
 }
 
-void Add(FrameLedger& ledger, int first, int end) {
-  for (int i = first; i < end; ++i) {
-    ASSERT_EQ(ledger.Begin(i), Taken::kNew) << i;
-    ledger.Commit(i);
-  }
+const absl::Time kStart = absl::UnixEpoch();
+const absl::Time kAfterHold = kStart + FrameLedger::kHold;
+
+void AddOne(FrameLedger& ledger, int index, absl::Time came = kStart) {
+  ASSERT_EQ(ledger.Begin(index, came), Taken::kNew) << index;
+  ledger.Commit(index);
 }
+
+void Add(FrameLedger& ledger, int first, int end) {
+  for (int i = first; i < end; ++i) AddOne(ledger, i);
+}
+
+std::vector<int> Overdue(const FrameLedger& ledger) { return ledger.Overdue(kAfterHold); }
 
 TEST(FrameLedger, FramesInOrderLeaveNothingBeyond) {
   FrameLedger ledger = Empty();
   Add(ledger, 0, 10);
   EXPECT_EQ(ledger.prefix(), 10);
   EXPECT_THAT(ledger.Beyond(), IsEmpty());
-  EXPECT_THAT(ledger.Overdue(), IsEmpty());
+  EXPECT_THAT(Overdue(ledger), IsEmpty());
   EXPECT_FALSE(ledger.complete());
   Add(ledger, 10, kFrames);
   EXPECT_TRUE(ledger.complete());
@@ -42,14 +51,14 @@ TEST(FrameLedger, FramesInOrderLeaveNothingBeyond) {
 
 TEST(FrameLedger, AFrameIsNewOnceAndAgainAfterItsWriteFailed) {
   FrameLedger ledger = Empty();
-  EXPECT_EQ(ledger.Begin(3), Taken::kNew);
-  EXPECT_EQ(ledger.Begin(3), Taken::kDuplicate);
+  EXPECT_EQ(ledger.Begin(3, kStart), Taken::kNew);
+  EXPECT_EQ(ledger.Begin(3, kStart), Taken::kDuplicate);
   EXPECT_EQ(ledger.being_recorded(), 1);
   ledger.Abort(3);
   EXPECT_EQ(ledger.being_recorded(), 0);
-  EXPECT_EQ(ledger.Begin(3), Taken::kNew);
+  EXPECT_EQ(ledger.Begin(3, kStart), Taken::kNew);
   ledger.Commit(3);
-  EXPECT_EQ(ledger.Begin(3), Taken::kDuplicate);
+  EXPECT_EQ(ledger.Begin(3, kStart), Taken::kDuplicate);
   EXPECT_EQ(ledger.present(), 1);
 }
 
@@ -68,24 +77,73 @@ TEST(FrameLedger, AFrameIsOverdueWhenEnoughLaterOnesHaveCome) {
   FrameLedger ledger = Empty();
   Add(ledger, 0, 20);
   Add(ledger, 21, 21 + FrameLedger::kPatience - 1);
-  EXPECT_THAT(ledger.Overdue(), IsEmpty());
+  EXPECT_THAT(Overdue(ledger), IsEmpty());
   Add(ledger, 21 + FrameLedger::kPatience - 1, 21 + FrameLedger::kPatience);
-  EXPECT_THAT(ledger.Overdue(), ElementsAre(20));
+  EXPECT_THAT(Overdue(ledger), ElementsAre(20));
   ledger.GiveUp(20);
-  EXPECT_THAT(ledger.Overdue(), IsEmpty());
+  EXPECT_THAT(Overdue(ledger), IsEmpty());
   EXPECT_EQ(ledger.prefix(), 21 + FrameLedger::kPatience);
-  EXPECT_EQ(ledger.Begin(20), Taken::kLate);
+  EXPECT_EQ(ledger.Begin(20, kStart), Taken::kLate);
+}
+
+// However many later ones come at once: a console that does not wait for its detector sends
+// hundreds of frames in a moment, in any order.
+TEST(FrameLedger, AFrameIsNotOverdueBeforeItsTime) {
+  FrameLedger ledger = Empty();
+  Add(ledger, 1, kFrames);
+  EXPECT_THAT(ledger.Overdue(kAfterHold - absl::Milliseconds(1)), IsEmpty());
+  EXPECT_THAT(ledger.Overdue(kAfterHold), ElementsAre(0));
+}
+
+// Of hours, if the console takes as long.
+TEST(FrameLedger, AStreamWithAnOrderOfItsOwnIsWaitedFor) {
+  for (const int block : {8, 40, kFrames}) {
+    FrameLedger ledger = Empty();
+    absl::Time now = kStart;
+    for (int first = 0; first < kFrames; first += block) {
+      for (int i = std::min(first + block, kFrames) - 1; i >= first; --i) {
+        AddOne(ledger, i, now += absl::Seconds(10));
+        ASSERT_THAT(ledger.Overdue(now), IsEmpty()) << i << " of blocks of " << block;
+      }
+    }
+    EXPECT_TRUE(ledger.complete());
+  }
+}
+
+// What comes a little out of order still shows what is lost, a little later.
+TEST(FrameLedger, AFrameIsLostAlsoWhereNeighborsAreExchanged) {
+  FrameLedger ledger = Empty();
+  AddOne(ledger, 1);
+  AddOne(ledger, 0);
+  Add(ledger, 2, 20);
+  Add(ledger, 21, 21 + FrameLedger::kPatience + 1);
+  EXPECT_THAT(Overdue(ledger), IsEmpty());
+  AddOne(ledger, 21 + FrameLedger::kPatience + 1);
+  EXPECT_THAT(Overdue(ledger), ElementsAre(20));
+}
+
+TEST(FrameLedger, WhatHasBeenReplacedCountsAmongTheMissing) {
+  FrameLedger ledger = Empty({.longest_gap = 2, .most_missing = 0.05});
+  Add(ledger, 0, 10);
+  Add(ledger, 12, 60);
+  for (const int index : Overdue(ledger)) ledger.GiveUp(index);
+  ASSERT_EQ(ledger.lost(), 2);
+  Add(ledger, 62, 70);
+  Add(ledger, 72, kFrames);
+  EXPECT_THAT(std::string(ledger.MissingAtEnd().status().message()),
+              HasSubstr("6 of 100 frames are missing (2 replaced before, and 60 to 61, 70 to 71); "
+                        "legal are at most 5, and 2 in a row"));
 }
 
 TEST(FrameLedger, AFrameThatIsBeingGivenUpIsGivenUpOnce) {
   FrameLedger ledger = Empty();
   Add(ledger, 0, 20);
   Add(ledger, 21, 21 + FrameLedger::kPatience);
-  ASSERT_THAT(ledger.Overdue(), ElementsAre(20));
+  ASSERT_THAT(Overdue(ledger), ElementsAre(20));
   ledger.BeginGiveUp(20);
   EXPECT_EQ(ledger.being_recorded(), 1);
-  EXPECT_THAT(ledger.Overdue(), IsEmpty());
-  EXPECT_EQ(ledger.Begin(20), Taken::kLate);
+  EXPECT_THAT(Overdue(ledger), IsEmpty());
+  EXPECT_EQ(ledger.Begin(20, kStart), Taken::kLate);
   EXPECT_FALSE(ledger.Ready({16, 8}));
   EXPECT_EQ(ledger.lost(), 0);
   EXPECT_EQ(ledger.prefix(), 20);
@@ -99,16 +157,16 @@ TEST(FrameLedger, WhatAnEarlierStreamSentSaysNothingAboutTheNext) {
   FrameLedger ledger = Empty();
   Add(ledger, 1, 50);
   ledger.BeginStream();
-  EXPECT_THAT(ledger.Overdue(), IsEmpty());
+  EXPECT_THAT(Overdue(ledger), IsEmpty());
   Add(ledger, 50, 50 + FrameLedger::kPatience);
-  EXPECT_THAT(ledger.Overdue(), ElementsAre(0));
+  EXPECT_THAT(Overdue(ledger), ElementsAre(0));
 }
 
 TEST(FrameLedger, WhatIsNotToleratedIsWaitedForUntilTheEnd) {
   FrameLedger ledger = Empty({.longest_gap = 2, .most_missing = 0.05});
   Add(ledger, 0, 10);
   Add(ledger, 13, kFrames);
-  EXPECT_THAT(ledger.Overdue(), IsEmpty());
+  EXPECT_THAT(Overdue(ledger), IsEmpty());
   const absl::Status status = ledger.MissingAtEnd().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(
@@ -122,7 +180,7 @@ TEST(FrameLedger, ThePolicyFailToleratesNothing) {
   FrameLedger ledger = Empty({.policy = MissingFramesPolicy::kFail});
   Add(ledger, 0, 10);
   Add(ledger, 11, kFrames);
-  EXPECT_THAT(ledger.Overdue(), IsEmpty());
+  EXPECT_THAT(Overdue(ledger), IsEmpty());
   EXPECT_THAT(std::string(ledger.MissingAtEnd().status().message()), HasSubstr("legal are none"));
 }
 
@@ -174,8 +232,8 @@ TEST(FrameLedger, GoesOnWithWhatTheSpoolHolds) {
   EXPECT_EQ(ledger.present(), 30);
   EXPECT_EQ(ledger.lost(), 1);
   EXPECT_THAT(ledger.Beyond(), ElementsAre(FrameRange{40, 40}));
-  EXPECT_EQ(ledger.Begin(12), Taken::kLate);
-  EXPECT_EQ(ledger.Begin(40), Taken::kDuplicate);
+  EXPECT_EQ(ledger.Begin(12, kStart), Taken::kLate);
+  EXPECT_EQ(ledger.Begin(40, kStart), Taken::kDuplicate);
 }
 
 }  // namespace

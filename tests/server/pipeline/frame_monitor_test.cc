@@ -64,11 +64,12 @@ double LineIntegral(const Body& body, double angle, double u_mm) {
 /// A scan whose frames a test may spoil.
 class Scan {
  public:
-  Scan(recon::Acquisition acquisition, Body body)
+  Scan(recon::Acquisition acquisition, Body body,
+       ops::Truncation truncation = ops::Truncation::kCylinder)
       : acquisition_(std::move(acquisition)),
         body_(body),
         angles_(*SourceAngles(acquisition_.trajectory)),
-        monitor_(acquisition_) {}
+        monitor_(acquisition_, truncation) {}
 
   /// The frame at full dose times `dose`, with noise of 2 %.
   std::string Frame(int index, double dose = 1) {
@@ -200,6 +201,33 @@ TEST(FrameMonitor, AnyOrderWillDo) {
   EXPECT_THAT(scan.warnings(), IsEmpty());
 }
 
+/// 240 mm are seen at the axis.
+recon::Acquisition WideScan(recon::PixelType type) {
+  return TestAcquisition(250, 200, type, 50000);
+}
+
+TEST(FrameMonitor, SaysOnceThatThePatientIsWiderThanTheDetector) {
+  for (const auto type :
+       {recon::PixelType::kUint16Counts, recon::PixelType::kFloat32LineIntegrals}) {
+    for (const Body body : {Body{110, 190}, Body{140, 120}}) {
+      Scan scan(WideScan(type), body, ops::Truncation::kNone);
+      scan.GiveAll();
+      ASSERT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kCutObject, ::testing::Ge(25))));
+      EXPECT_THAT(scan.text(0), HasSubstr("in 26 views more than 25 % of the rows end with line "
+                                          "integrals of up to "));
+      EXPECT_THAT(scan.text(0), HasSubstr("as fdk_truncated does"));
+    }
+  }
+}
+
+TEST(FrameMonitor, WhoFitsIsNotCutAtAnyDoseThatIsTold) {
+  for (const double dose : {0.2, 1.0, 1.2}) {
+    Scan scan(WideScan(recon::PixelType::kUint16Counts), {80, 90, 0}, ops::Truncation::kNone);
+    for (int i = 0; i < scan.views(); ++i) scan.Give(i, scan.Frame(i, dose), std::nullopt, dose);
+    EXPECT_THAT(scan.warnings(), IsEmpty()) << dose;
+  }
+}
+
 TEST(FrameMonitor, FindsSaturationAtTheTopOfAnyDetector) {
   for (const uint16_t top : {uint16_t{65535}, uint16_t{16383}}) {
     Scan scan = CountScan({80, 100}, 60, 30, /*i0=*/top / 1.5);
@@ -227,7 +255,7 @@ TEST(FrameMonitor, WarnsOfOverexposureThatIsNotRecovered) {
                                              .air_counts = std::vector<float>(pixels, 50000.f),
                                              .full_scale_counts = 60000};
   acquisition.calibration = calibration;
-  FrameMonitor monitor(acquisition);
+  FrameMonitor monitor(acquisition, ops::Truncation::kNone);
   std::vector<uint16_t> counts(pixels, 20000);
   for (size_t i = 0; i < pixels; ++i) {
     if (i % 160 < 16) counts[i] = 60000;  // a tenth of each row

@@ -95,6 +95,8 @@ export interface Job {
   pair_id: string | null;
   pair_role: PairRole;
   refines_job_id: string | null;
+  // Of a refinement that does not iterate.
+  second_pass: SecondPass | null;
   source_job_ids: string[];
   create_time: string;
   end_time: string | null;
@@ -142,7 +144,7 @@ export interface RelatedJob {
   protocol: string;
   create_time: string;
   // Of a refinement: how it was made, and how many iterations are done.
-  refinement: { algorithm: string; iterations: number } | null;
+  refinement: { algorithm: string; iterations: number; second_pass: SecondPass | null } | null;
 }
 
 export interface JobDetail extends Job {

@@ -40,6 +40,11 @@ export function count(value: Maybe): string {
   return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, THIN);
 }
 
+// Of a queue or a node: how many jobs are under way, and how many may be.
+export function activeOf(of: { active_jobs: number; max_active_jobs: number }): string {
+  return `${count(of.active_jobs)} of at most ${count(of.max_active_jobs)}`;
+}
+
 // 1 chunk, 2 chunks.
 export function plural(value: number, one: string, many: string): string {
   return `${count(value)} ${Math.round(value) === 1 ? one : many}`;

@@ -1,5 +1,5 @@
 // What related jobs are called.
-import type { JobDetail, RelatedJob, Relation } from '../api/types.ts';
+import type { JobDetail, RelatedJob, Relation, SecondPass } from '../api/types.ts';
 import { algorithmName, plural, time } from './format.ts';
 
 export const RELATIONS: Record<Relation, string> = {
@@ -8,15 +8,28 @@ export const RELATIONS: Record<Relation, string> = {
 
 type Refined = Pick<RelatedJob, 'job_id' | 'protocol' | 'create_time' | 'refinement'>;
 
-// What a refinement is called beside others: algorithm and iterations, and when it was begun where there are several.
-export function refinedName(job: Refined, several: boolean, now: number): string {
-  const { algorithm, iterations } = job.refinement ?? { algorithm: '', iterations: 0 };
-  const how = iterations > 0 ? `${algorithmName(algorithm)}, ${plural(iterations, 'iteration', 'iterations')}` : job.protocol;
-  return `${RELATIONS.refined}: ${how}${several ? `, ${time(job.create_time, now)}` : ''}`;
+// "against scatter and metal": what a second pass takes off.
+export function againstText(pass: SecondPass): string {
+  const all = [pass.scatter && 'scatter', pass.metal && 'metal', pass.bone && 'bone', pass.cone_beam && 'cone beam'];
+  return `against ${all.filter(Boolean).join(' and ')}`;
 }
 
-// Of a name, what fits into the corner of a picture: of refinements that are told apart by their time, that.
+function howMade(job: Refined): string {
+  if (job.refinement?.second_pass) return againstText(job.refinement.second_pass);
+  const { algorithm, iterations } = job.refinement ?? { algorithm: '', iterations: 0 };
+  return iterations > 0 ? `${algorithmName(algorithm)}, ${plural(iterations, 'iteration', 'iterations')}` : job.protocol;
+}
+
+// What a refinement is called beside others: algorithm and iterations, or what a second pass is against, and when it was begun where there are several.
+export function refinedName(job: Refined, several: boolean, now: number): string {
+  return `${RELATIONS.refined}: ${howMade(job)}${several ? `, ${time(job.create_time, now)}` : ''}`;
+}
+
+// Of a name, what fits into the corner of a picture: of refinements that are told apart by their time, that; of second passes what they
+// are against.
 export function shortName(name: string): string {
+  const against = /^\w+: against (.)(.*)$/.exec(name);
+  if (against) return `${against[1]!.toUpperCase()}${against[2]}`;
   const parts = name.split(', ');
   return parts.length > 2 ? `${RELATIONS.refined}, ${parts.at(-1)}` : name;
 }
@@ -31,6 +44,8 @@ export function relatedName(related: RelatedJob, all: RelatedJob[], besides: boo
 
 // A refinement as those see it that are related to it.
 export function asRelated(job: JobDetail): Refined {
-  const refinement = job.refinement && { algorithm: job.refinement.algorithm, iterations: job.progress.iterations_done };
+  const refinement = job.refinement && {
+    algorithm: job.refinement.algorithm, iterations: job.progress.iterations_done, second_pass: job.refinement.second_pass,
+  };
   return { job_id: job.job_id, protocol: job.protocol, create_time: job.create_time, refinement };
 }

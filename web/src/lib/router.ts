@@ -35,6 +35,11 @@ export function go(to: string): void {
   location.hash = to;
 }
 
+// In place of where the page is: the way back leads to what was before.
+export function goInstead(to: string): void {
+  location.replace(to);
+}
+
 // A whole row of a table leads where its link does, but for its own buttons and for text that is being selected.
 export function rowLink(to: string): (event: MouseEvent) => void {
   return (event) => {

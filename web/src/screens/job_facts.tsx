@@ -3,7 +3,7 @@ import type { JobDetail, JobResult } from '../api/types.ts';
 import { algorithmName, count, gups, millimetres, seconds, significant, time, withUnit, words } from '../lib/format.ts';
 import { framesLost } from '../lib/progress.ts';
 import { jobHref } from '../lib/router.ts';
-import { RELATIONS } from '../lib/relations.ts';
+import { RELATIONS, againstText } from '../lib/relations.ts';
 import { Bar, Fact, Facts } from '../ui/bits.tsx';
 import { Term } from '../ui/term.tsx';
 
@@ -76,7 +76,7 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
   const last = refinement.iterations.at(-1);
   const second = refinement.second_pass;
   if (second) {
-    return <Fact name="Second pass">against {[second.scatter && 'scatter', second.metal && 'metal', second.bone && 'bone', second.cone_beam && 'the cone-beam artefact'].filter(Boolean).join(' and ')}</Fact>;
+    return <Fact name="Second pass">{againstText(second)}</Fact>;
   }
   return (
     <>

@@ -1,7 +1,7 @@
 // All jobs, newest first, by state, room and protocol, or by a part of what is shown of them.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Filters, JobPage } from '../api/types.ts';
-import { go, href } from '../lib/router.ts';
+import { go, goInstead, href } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { JobTable } from './job_table.tsx';
 
@@ -13,21 +13,42 @@ const PAGE = 50;
 const JOBS_MS = 5_000;
 const FILTERS_MS = 30_000;
 const LONGEST_TEXT = 64;
+const REST_MS = 400;
 
-// A filter to be typed. What is being typed stays, however often the jobs beside it are drawn anew, until it is taken.
-function Words({ label, value, onChange }: { label: string; value: string; onChange: (to: string) => void }) {
+// A filter to be typed, taken when the typing rests. What is being typed stays, however often the jobs beside it are drawn anew.
+// Only the first that is taken is a step of the way back; `onChange` says which.
+function Words({ label, value, onChange }: { label: string; value: string; onChange: (to: string, first: boolean) => void }) {
   const [typed, setTyped] = useState<string | null>(null);
-  useEffect(() => setTyped(null), [value]);
-  const take = (to: string) => {
-    setTyped(to);
-    onChange(to);
+  const last = useRef(value);  // that was taken
+  const typing = useRef(false);
+  const text = typed?.trim() ?? value;
+  // Those of the last time it was drawn: what else is filtered may have changed meanwhile.
+  const take = useRef(() => {});
+  take.current = () => {
+    if (text === value) return;
+    last.current = text;
+    onChange(text, !typing.current);
+    typing.current = true;
   };
+  const rest = () => {
+    take.current();
+    typing.current = false;
+  };
+  useEffect(() => {
+    const timer = setTimeout(() => take.current(), REST_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  // What came from elsewhere, as by the way back, is shown.
+  useEffect(() => {
+    if (value !== last.current) setTyped(null);
+    last.current = value;
+  }, [value]);
   return (
     <label class="inline">
       <span class="quiet">{label}</span>
       <input
-        type="search" value={typed ?? value} size={18} maxLength={LONGEST_TEXT} title="A part of a room, protocol, accession number or job id" onInput={(event) => setTyped(event.currentTarget.value)}
-        onChange={(event) => take(event.currentTarget.value.trim())}
+        type="search" value={typed ?? value} size={18} maxLength={LONGEST_TEXT} placeholder="Room, protocol, id" title="A part of a room, protocol, accession number or job id"
+        onInput={(event) => setTyped(event.currentTarget.value)} onChange={rest} onBlur={rest}
       />
     </label>
   );
@@ -56,9 +77,9 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   const { data: names } = useAsked<Filters>('filters', {}, FILTERS_MS);
   const { data, error } = useAsked<JobPage>('jobs', { ...filter, page_size: PAGE, page_token: before.at(-1) }, JOBS_MS);
 
-  const change = (name: string, to: string) => {
+  const change = (name: string, to: string, step = true) => {
     setBefore([]);
-    go(href(['jobs'], { ...filter, [name]: to }));
+    (step ? go : goInstead)(href(['jobs'], { ...filter, [name]: to }));
   };
   // What events told since is newer than the page that was asked for.
   const jobs = (data?.jobs ?? []).map((job) => store.jobs.get(job.job_id) ?? job);
@@ -75,7 +96,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
           </label>
           <Choice label="Room" value={value('station_name')} names={names?.station_names ?? []} onChange={(to) => change('station_name', to)} />
           <Choice label="Protocol" value={value('protocol')} names={names?.protocols ?? []} onChange={(to) => change('protocol', to)} />
-          <Words label="Find" value={value('text')} onChange={(to) => change('text', to)} />
+          <Words label="Find" value={value('text')} onChange={(to, first) => change('text', to, first)} />
         </form>
       </header>
       {error && <p class="problem" role="alert">{error}</p>}

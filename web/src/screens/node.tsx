@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Device, Queue, Status } from '../api/types.ts';
 import { placeOf } from '../lib/docs.ts';
-import { bytes, coarseSeconds, count, finish, relative, seconds, time } from '../lib/format.ts';
+import { activeOf, bytes, coarseSeconds, finish, relative, seconds, time } from '../lib/format.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import { Chip, Empty, Fact, Facts, Gauge, JobProgressBar, StateChip } from '../ui/bits.tsx';
@@ -40,7 +40,7 @@ export function Node() {
           <Fact name="Version">{status.version} <DocsLink to="index">Documentation</DocsLink></Fact>
           <Fact name="Backend">{status.backend}</Fact>
           <Fact name="Running for"><span title={time(status.start_time, now)}>{coarseSeconds((now - Date.parse(status.start_time)) / 1000)}</span></Fact>
-          <Fact name="Active jobs">{count(status.active_jobs)} of at most {count(status.max_active_jobs)}</Fact>
+          <Fact name="Active jobs">{queue.data && activeOf(queue.data)}</Fact>
           {status.draining && <Fact name="Drained">{relative(status.draining.since, now)}{status.draining.by && ` by ${status.draining.by}`}</Fact>}
         </Facts>
         <Spool spool={status.spool} />

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import type { Device, Job, Queue, Room } from '../api/types.ts';
 import { HistoryPlots } from '../charts/history.tsx';
-import { coarseSeconds, count, finish, time } from '../lib/format.ts';
+import { activeOf, coarseSeconds, count, finish, time } from '../lib/format.ts';
 import { go, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -40,8 +40,7 @@ export function Overview() {
           <header>
             <h2 id="active">Active jobs</h2>
             <span class="numbers quiet">
-              {store.status ? `${count(store.status.active_jobs)} of at most ${count(store.status.max_active_jobs)}, ` : ''}
-              {store.status && <>{count(store.status.queue_chunks)} <Term name="Chunk">{store.status.queue_chunks === 1 ? 'chunk' : 'chunks'}</Term> {store.status.queue_chunks === 1 ? 'waits' : 'wait'}</>}
+              {queue.data && <>{activeOf(queue.data)}, {count(queue.data.queue_chunks)} <Term name="Chunk">{queue.data.queue_chunks === 1 ? 'chunk' : 'chunks'}</Term> {queue.data.queue_chunks === 1 ? 'waits' : 'wait'}</>}
             </span>
           </header>
           <ActiveTable jobs={inOrder(queue.data, store)} now={store.now()} />

@@ -1,5 +1,5 @@
 // DICOM destinations and what is on its way to them.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import { type Destination, type Transfer, type Transfers as Answer, type TransferState, placeOf } from '../api/types.ts';
 import { coarseSeconds, count, plural, time, words } from '../lib/format.ts';
@@ -115,16 +115,20 @@ function Waiting({ destination: d, mayChange }: { destination: Destination; mayC
   const store = useStore();
   useTick(1000);
   const [problem, setProblem] = useState<string | null>(null);
+  const [asked, setAsked] = useState(false);
   const next = d.next_try_time === null ? 0 : (Date.parse(d.next_try_time) - store.now()) / 1000;
   const tryNow = async () => {
     try {
       await store.api.post('transfers:try_now', { destination: d.name });
       setProblem(null);
+      setAsked(true);
       store.refresh();
     } catch (error) {
       setProblem(messageOf(error));
     }
   };
+  // Until an attempt has been made since.
+  useEffect(() => setAsked(false), [d.attempts]);
   return (
     <div class="notice">
       <p>{d.reason}</p>
@@ -132,6 +136,7 @@ function Waiting({ destination: d, mayChange }: { destination: Destination; mayC
         <span class="quiet">{plural(d.attempts, 'attempt', 'attempts')}; next {next > 0 ? `in ${coarseSeconds(next)}` : 'now'}</span>
         {mayChange && <button type="button" class="small" onClick={() => void tryNow()}>Try now</button>}
       </p>
+      <p role="status">{asked && `${d.name} is being tried.`}</p>
       {problem && <p role="alert">{problem}</p>}
     </div>
   );

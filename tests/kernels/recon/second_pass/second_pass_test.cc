@@ -129,11 +129,12 @@ absl::StatusOr<SecondPassPlan> PlanOf(const SmallScan& scan, const SecondPassSet
                             TestRegistry(), devices);
 }
 
-std::vector<float> Twice(const SmallScan& scan, const SecondPassPlan& plan, ops::Device& device) {
+std::vector<float> Twice(const SmallScan& scan, const SecondPassPlan& plan, ops::Device& device,
+                         std::vector<std::string>* findings = nullptr) {
   ops::Device* const devices[] = {&device};
   std::vector<float> volume(scan.grid.voxels());
   const absl::Status status = ReconstructTwice(plan, TestRegistry(), devices, scan.raw(),
-                                               {volume.data(), scan.grid.shape()});
+                                               {volume.data(), scan.grid.shape()}, {}, findings);
   EXPECT_TRUE(status.ok()) << status;
   return volume;
 }
@@ -160,7 +161,11 @@ TEST(SecondPass, WithoutMetalIsTheFirstVolume) {
   const auto device = OpenDevice("cpu");
   const auto plan = PlanOf(scan, kTakeMetal, *device);
   ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_EQ(Twice(scan, *plan, *device), Once(scan, *plan, *device));
+  std::vector<std::string> findings;
+  EXPECT_EQ(Twice(scan, *plan, *device, &findings), Once(scan, *plan, *device));
+  EXPECT_THAT(findings,
+              ::testing::ElementsAre(
+                  "metal: no voxel above 3000 HU in 3 mm³ or more: nothing was corrected"));
 }
 
 TEST(SecondPass, BackendsAgree) {
@@ -181,8 +186,11 @@ TEST(SecondPass, MetalIsPutBackAndItsShadowsAreLess) {
   const auto device = OpenDevice("cpu");
   const auto plan = PlanOf(scan, kTakeMetal, *device);
   ASSERT_TRUE(plan.ok()) << plan.status();
-  const std::vector<float> first = Once(scan, *plan, *device), second = Twice(scan, *plan, *device),
+  std::vector<std::string> findings;
+  const std::vector<float> first = Once(scan, *plan, *device),
+                           second = Twice(scan, *plan, *device, &findings),
                            truth = Once(without, *plan, *device);
+  EXPECT_TRUE(findings.empty());
   const int64_t metal = (4 * 10 + 4) * 10 + 3;
   EXPECT_EQ(second[metal], first[metal]);
   double before = 0, after = 0;

@@ -1,0 +1,94 @@
+#include "kernels/recon/completeness/cut_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/str_format.h"
+#include "kernels/geometry/redundancy.h"
+#include "kernels/ops/calibration.h"
+
+namespace isocenter::recon {
+namespace {
+
+// One column may be dead, and a few are as good as one where the object's edge is not.
+constexpr int kOutermostColumns = 8;
+constexpr int kOutermostShare = 32;  // of the columns, at most one in so many
+
+template <class T>
+T PixelAt(std::span<const std::byte> row, int column) {
+  T value;
+  std::memcpy(&value, &row[column * sizeof(T)], sizeof(T));
+  return value;
+}
+
+}  // namespace
+
+CutRows::CutRows(const Acquisition& acquisition)
+    : acquisition_(acquisition),
+      columns_(std::clamp(acquisition.detector.columns / kOutermostShare, 1, kOutermostColumns)) {
+  // A trajectory that cannot be weighted is refused by the plan.
+  const auto outline =
+      OutlineRedundancy(acquisition.trajectory, acquisition.detector, RedundancyWeighting::kAuto);
+  if (!outline.ok()) return;
+  look_first_ = outline->columns_lacking_before == 0;
+  look_last_ = outline->columns_lacking_after == 0;
+}
+
+double CutRows::LineAt(const Row& row, int first_column, double dose) const {
+  const auto* response = acquisition_.calibration != nullptr && acquisition_.calibration->response
+                             ? &*acquisition_.calibration->response
+                             : nullptr;
+  double sum = 0, air = 0;
+  int used = 0;
+  for (int u = first_column; u < first_column + columns_; ++u) {
+    if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals) {
+      const double line = PixelAt<float>(row.pixels, u);
+      if (!(std::abs(line) <= ops::kLongestLineIntegral)) continue;
+      sum += line;
+    } else {
+      const double counts = PixelAt<uint16_t>(row.pixels, u);
+      if (counts == 0) continue;  // dead, or so thick that it is as good as
+      const size_t pixel = static_cast<size_t>(row.v) * acquisition_.detector.columns + u;
+      sum += response == nullptr ? counts : counts - response->offset_counts[pixel];
+      air += response == nullptr ? acquisition_.i0_counts : response->air_counts[pixel];
+    }
+    ++used;
+  }
+  if (used == 0) return 0;
+  if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals) return sum / used;
+  const double nothing = std::exp(-ops::kLongestLineIntegral);
+  return -std::log(std::max(sum / (air * (dose > 0 ? dose : 1)), nothing));
+}
+
+bool CutRows::Add(std::span<const Row> rows, double dose) {
+  int cut = 0;
+  double most = 0;
+  for (const Row& row : rows) {
+    double line = 0;
+    if (look_first_) line = LineAt(row, 0, dose);
+    if (look_last_) {
+      line = std::max(line, LineAt(row, acquisition_.detector.columns - columns_, dose));
+    }
+    if (!(line > kCutLine)) continue;
+    ++cut;
+    most = std::max(most, line);
+  }
+  if (cut <= kCutRows * static_cast<double>(rows.size())) return false;
+  most_line_ = std::max(most_line_, most);
+  const auto needed =
+      static_cast<int>(kCutViews * static_cast<double>(acquisition_.trajectory.size())) + 1;
+  return ++cut_views_ == needed;
+}
+
+std::string CutRows::Text() const {
+  return absl::StrFormat(
+      "in %d views more than %.0f %% of the rows end with line integrals of up to %.1f; expected "
+      "are "
+      "at most %.1f: the patient is wider than the detector, or the air is darker than declared",
+      cut_views_, 100 * kCutRows, most_line_, kCutLine);
+}
+
+}  // namespace isocenter::recon

@@ -1,0 +1,323 @@
+#include "kernels/recon/motion/find_motion.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/geometry/field_of_view.h"
+#include "kernels/recon/line_converter.h"
+#include "kernels/recon/motion/focus.h"
+#include "kernels/recon/motion/matrix_model.h"
+#include "kernels/recon/motion/minimize.h"
+
+namespace isocenter::recon {
+namespace {
+
+constexpr int kPose = 6;
+// What the first step of a search moves all parameters by together, in mm.
+constexpr double kFirstStepMm = 1, kLaterStepMm = 0.2;
+constexpr double kLeastFall = 2e-5;  // of the entropy, in five iterations
+constexpr int kChunkViews = 16;      // converted at once
+// A motion that moves what is kLeverMm from the isocentre by less, in the root mean square, is
+// none.
+constexpr double kLeastMotionMm = 0.15;
+
+/// Binned frames of all views in host memory.
+struct BinnedLines {
+  PixelBins bins;  // of the detector's own pixels
+  Shape3 shape;
+  std::vector<float> lines;
+  HostView3<const float> view() const { return {lines.data(), shape}; }
+};
+
+/// `bin` x `bin` pixels of each of the frames, whose first is view `first_view` of `binned`.
+void Bin(HostView3<const float> frames, const PixelBins& bins, int64_t first_view,
+         BinnedLines& binned) {
+  const float share = 1.f / static_cast<float>(bins.bin * bins.bin);
+  const HostView3<float> out(binned.lines.data(), binned.shape);
+  for (int64_t view = 0; view < frames.shape().slow; ++view) {
+    for (int64_t v = 0; v < binned.shape.middle; ++v) {
+      float* const row = out.row(first_view + view, v);
+      std::fill_n(row, binned.shape.fast, 0.f);
+      for (int j = 0; j < bins.bin; ++j) {
+        const float* const from = frames.row(view, bins.first_row + v * bins.bin + j);
+        for (int64_t u = 0; u < binned.shape.fast; ++u) {
+          for (int i = 0; i < bins.bin; ++i) row[u] += from[bins.first_column + u * bins.bin + i];
+        }
+      }
+      for (int64_t u = 0; u < binned.shape.fast; ++u) row[u] *= share;
+    }
+  }
+}
+
+BinnedLines RoomFor(const Acquisition& binned, const PixelBins& bins) {
+  BinnedLines room{.bins = bins,
+                   .shape = {static_cast<int64_t>(binned.trajectory.size()), binned.detector.rows,
+                             binned.detector.columns}};
+  room.lines.resize(room.shape.count());
+  return room;
+}
+
+/// Bins of bins, as bins of pixels.
+PixelBins Then(const PixelBins& first, const PixelBins& then) {
+  return {.bin = first.bin * then.bin,
+          .first_column = first.first_column + first.bin * then.first_column,
+          .first_row = first.first_row + first.bin * then.first_row};
+}
+
+absl::StatusOr<BinnedLines> FinestLines(const Acquisition& acquisition, const PixelBins& bins,
+                                        const ops::RawFrames& frames, std::span<const float> doses,
+                                        const ops::Registry& registry, ops::Device& device) {
+  const Detector& detector = acquisition.detector;
+  BinnedLines finest = RoomFor(Binned(acquisition, bins), bins);
+  ISO_ASSIGN_OR_RETURN(const auto session, device.NewSession());
+  ISO_ASSIGN_OR_RETURN(
+      const auto converter,
+      LineConverter::Create(acquisition, {0, detector.rows}, kChunkViews, registry, *session));
+  const int views = static_cast<int>(acquisition.trajectory.size());
+  std::vector<float> chunk;
+  for (int view = 0; view < views; view += kChunkViews) {
+    const int count = std::min(kChunkViews, views - view);
+    const Shape3 shape{count, detector.rows, detector.columns};
+    chunk.resize(shape.count());
+    const HostView3<float> lines(chunk.data(), shape);
+    ISO_RETURN_IF_ERROR(
+        converter->Run(frames.views(view, count), DosesOf(doses, view, count), lines));
+    Bin(HostView3<const float>(lines), bins, view, finest);
+  }
+  return finest;
+}
+
+/// One search: the curve as it is known, refined from level to level.
+class Search {
+ public:
+  Search(const Acquisition& acquisition, const MotionSearch& search, const ops::Registry& registry,
+         ops::Device& device, const MotionProgress& progress)
+      : acquisition_(acquisition),
+        search_(search),
+        registry_(registry),
+        device_(device),
+        progress_(progress),
+        threads_(device.limits().threads),
+        spans_(search.levels.front().spans),
+        controls_(size_t(spans_ + 3) * kPose, 0.0) {
+    for (const MotionLevel& level : search.levels) all_work_ += Work(level);
+  }
+
+  absl::StatusOr<FoundMotion> Run(const BinnedLines& finest) {
+    FoundMotion found;
+    for (const MotionLevel& level : search_.levels) {
+      ISO_RETURN_IF_ERROR(RunLevel(level, finest, found));
+    }
+    found.poses = AboutTheirMean(Poses());
+    found.moved = found.entropy_after < found.entropy_before && IsMotion(found.poses);
+    if (!found.moved) std::fill(found.poses.begin(), found.poses.end(), RigidPose());
+    return found;
+  }
+
+ private:
+  int views() const { return static_cast<int>(acquisition_.trajectory.size()); }
+
+  static double Work(const MotionLevel& level) { return std::pow(level.voxels, 3); }
+
+  static bool IsMotion(std::span<const RigidPose> poses) {
+    double square = 0;
+    for (const RigidPose& pose : poses) {
+      for (const double mm : ParametersOf(pose)) square += mm * mm;
+    }
+    return square > kLeastMotionMm * kLeastMotionMm * static_cast<double>(poses.size());
+  }
+
+  std::vector<RigidPose> Poses() const {
+    std::vector<double> of_frames(size_t(views()) * kPose);
+    FrameSpline(views(), spans_).Evaluate(controls_, kPose, of_frames);
+    std::vector<RigidPose> poses;
+    for (int view = 0; view < views(); ++view) {
+      poses.push_back(PoseFrom(std::span(of_frames).subspan(size_t(view) * kPose, kPose)));
+    }
+    return poses;
+  }
+
+  // What frames are weighted with is of the motion as it is known so far, where that gives weights:
+  // sources that turn back have none.
+  absl::StatusOr<ReconstructionPlan> PlanOf(const Acquisition& seen, const PixelBins& bins,
+                                            const VolumeGrid& grid) const {
+    const ops::Device* const devices[] = {&device_};
+    return MakePlan(Binned(seen, bins), grid, search_.fdk, registry_, devices, Arrival::kComplete);
+  }
+
+  absl::Status RunLevel(const MotionLevel& level, const BinnedLines& finest, FoundMotion& found) {
+    while (spans_ < level.spans) {
+      controls_ = WithTwiceTheSpans(controls_, kPose, spans_);
+      spans_ *= 2;
+    }
+    ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
+                         AutoGrid(acquisition_.trajectory, acquisition_.detector, level.voxels));
+    const PixelBins again = BinsFor(Binned(acquisition_, finest.bins), grid.spacing.x);
+    const PixelBins bins = Then(finest.bins, again);
+    Acquisition seen = acquisition_;
+    ISO_ASSIGN_OR_RETURN(seen.trajectory, SeenAtRest(acquisition_.trajectory, Poses()));
+    base_ = acquisition_.trajectory;
+    absl::StatusOr<ReconstructionPlan> plan = PlanOf(seen, bins, grid);
+    if (plan.ok()) {
+      NormalizeBase();
+    } else {
+      plan = PlanOf(acquisition_, bins, grid);
+      if (!plan.ok()) return plan.status();
+    }
+    BinnedLines coarse = RoomFor(plan->acquisition, bins);
+    Bin(finest.view(), again, 0, coarse);
+    ISO_ASSIGN_OR_RETURN(const auto focus,
+                         Focus::Create(*plan, bins, coarse.view(), registry_, device_, threads_));
+    return Sharpen(level, *focus, found);
+  }
+
+  // Weights of a plan are for matrices with w = 1 at the isocentre; those of P·T are so at the
+  // level's beginning.
+  void NormalizeBase() {
+    const std::vector<RigidPose> poses = Poses();
+    for (int view = 0; view < views(); ++view) {
+      const double w = model_->Changed(base_[view], ParametersOf(poses[view])).m[11];
+      for (double& element : base_[view].m) element /= w;
+    }
+  }
+
+  absl::Status Sharpen(const MotionLevel& level, Focus& focus, FoundMotion& found) {
+    const FrameSpline spline(views(), spans_);
+    std::vector<double> of_frames(size_t(views()) * kPose), by_frame(of_frames.size());
+    std::vector<ProjectionMatrix> matrices(views());
+    std::vector<ops::MatrixSlope> slopes(views());
+    const auto of_view = [](auto& all, int view) {
+      return std::span(all).subspan(size_t(view) * kPose, kPose);
+    };
+    int evaluations = 0;
+    const Function entropy = [&](std::span<const double> controls,
+                                 std::span<double> gradient) -> absl::StatusOr<double> {
+      spline.Evaluate(controls, kPose, of_frames);
+      for (int view = 0; view < views(); ++view) {
+        matrices[view] = model_->Changed(base_[view], of_view(of_frames, view));
+      }
+      ISO_ASSIGN_OR_RETURN(const double value, focus.Evaluate(matrices, slopes));
+      for (int view = 0; view < views(); ++view) {
+        model_->Pull(base_[view], of_view(of_frames, view), slopes[view], of_view(by_frame, view));
+      }
+      spline.Gather(by_frame, kPose, gradient);
+      const double share = std::min(1.0, double(++evaluations) / search_.iterations);
+      if (progress_ != nullptr) {
+        ISO_RETURN_IF_ERROR(progress_((done_work_ + share * Work(level)) / all_work_));
+      }
+      return value;
+    };
+    std::vector<double> at_rest(controls_.size(), 0.0), unused(controls_.size());
+    ISO_ASSIGN_OR_RETURN(found.entropy_before, entropy(at_rest, unused));
+    const bool first = done_work_ == 0;
+    ISO_ASSIGN_OR_RETURN(const Minimum minimum,
+                         Minimize(entropy, first ? kFirstStepMm : kLaterStepMm, search_.iterations,
+                                  kLeastFall, controls_));
+    found.entropy_after = minimum.value;
+    found.evaluations += minimum.evaluations;
+    done_work_ += Work(level);
+    return absl::OkStatus();
+  }
+
+  const Acquisition& acquisition_;
+  const MotionSearch& search_;
+  const ops::Registry& registry_;
+  ops::Device& device_;
+  const MotionProgress& progress_;
+  ThreadPool threads_;
+  const std::unique_ptr<FrameModel> model_ = NewPoseModel();
+  Trajectory base_;  // what poses change
+  int spans_;
+  std::vector<double> controls_;
+  double done_work_ = 0, all_work_ = 0;
+};
+
+int MostVoxels(const MotionSearch& search) {
+  int most = 0;
+  for (const MotionLevel& level : search.levels) most = std::max(most, level.voxels);
+  return most;
+}
+
+absl::Status CheckViews(const Acquisition& acquisition) {
+  if (acquisition.trajectory.size() >= kLeastMotionViews) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a motion cannot be told from ", acquisition.trajectory.size(),
+                   " frames; legal is ", kLeastMotionViews, " or more"));
+}
+
+}  // namespace
+
+MotionSearch DefaultMotionSearch(int views, const FdkSettings& fdk) {
+  MotionSearch search{.levels = {{4, 64}, {8, 64}, {16, 96}, {32, 96}, {32, 128}}, .fdk = fdk};
+  search.fdk.window = ops::FilterWindow::kHann;
+  search.fdk.cutoff = 1;
+  search.fdk.precision = ops::Precision::kExact;
+  search.fdk.backproject_method.clear();
+  // A span has six frames at least.
+  std::erase_if(search.levels, [&](const MotionLevel& level) {
+    return level.spans > 4 && level.spans * 6 > views;
+  });
+  return search;
+}
+
+absl::StatusOr<MotionMemory> MotionMemoryOf(const Acquisition& acquisition,
+                                            const MotionSearch& search,
+                                            const ops::Registry& registry,
+                                            const ops::Device& device) {
+  ISO_RETURN_IF_ERROR(CheckViews(acquisition));
+  ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
+                       AutoGrid(acquisition.trajectory, acquisition.detector, MostVoxels(search)));
+  const Acquisition binned = Binned(acquisition, BinsFor(acquisition, grid.spacing.x));
+  const ops::Device* const devices[] = {&device};
+  ISO_ASSIGN_OR_RETURN(
+      const ReconstructionPlan plan,
+      OutlinePlan(binned, grid, search.fdk, registry, devices, Arrival::kComplete));
+  ISO_ASSIGN_OR_RETURN(const int64_t converting,
+                       LineConverter::DeviceBytes(acquisition, {0, acquisition.detector.rows},
+                                                  kChunkViews, registry, device));
+  const int64_t lines = FrameBytes(binned) * static_cast<int64_t>(binned.trajectory.size());
+  const int64_t chunk = int64_t{acquisition.detector.rows} * acquisition.detector.columns *
+                        kChunkViews * static_cast<int64_t>(sizeof(float));
+  return MotionMemory{.device_bytes = std::max(converting, Focus::DeviceBytes(plan, device)),
+                      .host_bytes = lines + std::max(chunk, lines + Focus::HostBytes(plan)) +
+                                    PlanningBytes(binned)};
+}
+
+absl::StatusOr<FoundMotion> FindMotion(const Acquisition& acquisition, const MotionSearch& search,
+                                       const ops::RawFrames& frames, std::span<const float> doses,
+                                       const ops::Registry& registry, ops::Device& device,
+                                       const MotionProgress& progress) {
+  ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
+  ISO_RETURN_IF_ERROR(CheckViews(acquisition));
+  ISO_RETURN_IF_ERROR(CheckFrames(acquisition, static_cast<int64_t>(acquisition.trajectory.size()),
+                                  frames, {}, doses));
+  ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
+                       AutoGrid(acquisition.trajectory, acquisition.detector, MostVoxels(search)));
+  ISO_ASSIGN_OR_RETURN(const BinnedLines finest,
+                       FinestLines(acquisition, BinsFor(acquisition, grid.spacing.x), frames, doses,
+                                   registry, device));
+  return Search(acquisition, search, registry, device, progress).Run(finest);
+}
+
+// The mean of rotation vectors is that of small turns only; taken off again it vanishes.
+std::vector<RigidPose> AboutTheirMean(std::vector<RigidPose> poses) {
+  constexpr int kPasses = 4;
+  const double share = 1 / static_cast<double>(poses.size());
+  for (int pass = 0; pass < kPasses; ++pass) {
+    RigidPose mean;
+    for (const RigidPose& pose : poses) {
+      mean.turn_rad = mean.turn_rad + share * pose.turn_rad;
+      mean.shift_mm = mean.shift_mm + share * pose.shift_mm;
+    }
+    // The object in its mean pose is what is at rest: T · mean⁻¹.
+    const RigidTransform back = Inverse(TransformOf(mean));
+    for (RigidPose& pose : poses) pose = PoseOf(Then(back, TransformOf(pose)));
+  }
+  return poses;
+}
+
+}  // namespace isocenter::recon
