@@ -24,6 +24,10 @@ constexpr int kChunkViews = 16;      // converted at once
 // A motion that moves what is kLeverMm from the isocentre by less, in the root mean square, is
 // none.
 constexpr double kLeastMotionMm = 0.15;
+// A volume that views have moved out of is sharp, too. Parameters beyond so many mm cost as much as
+// any sharpness could gain; the way there is flat, so that smaller ones cost nothing.
+constexpr double kFarthestMm = 15;
+constexpr int kWall = 8;  // the power of it
 
 /// Binned frames of all views in host memory.
 struct BinnedLines {
@@ -185,6 +189,19 @@ class Search {
     }
   }
 
+  // The mean over the frames of Σ (parameter / farthest)^8, and its derivatives on top of those that
+  // are there.
+  double AddWall(std::span<const double> of_frames, std::span<double> by_frame) const {
+    double wall = 0;
+    for (size_t i = 0; i < of_frames.size(); ++i) {
+      const double share = of_frames[i] / kFarthestMm;
+      const double slope = std::pow(share, kWall - 1) / views();
+      wall += share * slope;
+      by_frame[i] += kWall * slope / kFarthestMm;
+    }
+    return wall;
+  }
+
   absl::Status Sharpen(const MotionLevel& level, Focus& focus, FoundMotion& found) {
     const FrameSpline spline(views(), spans_);
     std::vector<double> of_frames(size_t(views()) * kPose), by_frame(of_frames.size());
@@ -204,12 +221,13 @@ class Search {
       for (int view = 0; view < views(); ++view) {
         model_->Pull(base_[view], of_view(of_frames, view), slopes[view], of_view(by_frame, view));
       }
+      const double wall = AddWall(of_frames, by_frame);
       spline.Gather(by_frame, kPose, gradient);
       const double share = std::min(1.0, double(++evaluations) / search_.iterations);
       if (progress_ != nullptr) {
         ISO_RETURN_IF_ERROR(progress_((done_work_ + share * Work(level)) / all_work_));
       }
-      return value;
+      return value + wall;
     };
     std::vector<double> at_rest(controls_.size(), 0.0), unused(controls_.size());
     ISO_ASSIGN_OR_RETURN(found.entropy_before, entropy(at_rest, unused));

@@ -5,14 +5,13 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/detector_rows.h"
 #include "kernels/recon/chunk_filter.h"
-#include "kernels/recon/motion/gradient_entropy.h"
+#include "kernels/recon/motion/histogram_entropy.h"
 
 namespace isocenter::recon {
 namespace {
 
-// Differences that are much smaller than those of tissue against fat are as good as none; of the
-// attenuation of water, 15 HU.
-constexpr double kSoft = 0.015;
+// Of the attenuation of water: from what streaks leave below air to dense bone, in bins of 12 HU.
+constexpr double kLeast = -0.5, kMost = 3, kBin = 0.012;
 // Of the views that must see a voxel, one in so many is asked.
 constexpr int kViewsAsked = 24;
 
@@ -103,8 +102,11 @@ absl::StatusOr<double> Focus::Evaluate(std::span<const ProjectionMatrix> matrice
   const HostView3<float> voxels(voxels_.data(), plan_.grid.shape());
   const HostView3<float> by_voxel(by_voxel_.data(), plan_.grid.shape());
   ISO_RETURN_IF_ERROR(volume_->Download(0, voxels));
-  const double entropy = GradientEntropy(voxels, counted_, kSoft * plan_.hounsfield.mu_water_per_mm,
-                                         threads_, by_voxel);
+  const double water = plan_.hounsfield.mu_water_per_mm;
+  const HistogramBins bins{.least = kLeast * water,
+                           .width = kBin * water,
+                           .count = static_cast<int>((kMost - kLeast) / kBin)};
+  const double entropy = HistogramEntropy(voxels, counted_, bins, threads_, by_voxel);
   ISO_RETURN_IF_ERROR(volume_->Upload(0, by_voxel));
   ISO_RETURN_IF_ERROR(gradient_->Run(filtered, *filtered_, *volume_, slopes));
   // u' = (u - shift_u) / bin + columns before the first, v' alike: so much of the third row is in

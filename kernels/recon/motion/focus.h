@@ -30,7 +30,7 @@ class Focus {
   static int64_t DeviceBytes(const ReconstructionPlan& plan, const ops::Device& device);
   static int64_t HostBytes(const ReconstructionPlan& plan);
 
-  /// The entropy of the volume's gradients (gradient_entropy.h) for these matrices, one for each
+  /// The entropy of the volume's values (histogram_entropy.h) for these matrices, one for each
   /// view, of pixels that are not binned, and its derivatives by them. Errors: a device's.
   absl::StatusOr<double> Evaluate(std::span<const ProjectionMatrix> matrices,
                                   std::span<ops::MatrixSlope> slopes);
