@@ -93,17 +93,30 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
     const AcquisitionStreamOptions& options) {
   v1::AcquireRequest opening;
   *opening.mutable_header() = header;
-  const std::vector<std::string> nodes =
+  const absl::StatusOr<std::vector<std::string>> listed =
       ListNodes(channel, options.admission_timeout, options.stop);
-  if (nodes.empty()) return Start(channel, header, std::move(opening), options, nodes, "");
+  const std::vector<std::string> nodes = listed.value_or(std::vector<std::string>());
+  if (nodes.empty()) {
+    auto stream = Start(channel, header, std::move(opening), options, nodes, "");
+    // There may be others than the one that a proxy has chosen, which drains.
+    const bool others_may_take = !listed.ok() && !stream.ok() &&
+                                 absl::IsUnavailable(stream.status()) &&
+                                 BreakOf(stream.status()) == Break::kNone;
+    if (others_may_take) return AsBreak(stream.status(), Break::kHandshake);
+    return stream;
+  }
   absl::Status refusal;
+  bool all_answered = true;
   for (const std::string& node :
        RankNodes(channel, nodes, header, options.admission_timeout, options.stop)) {
     auto stream = Start(channel, header, opening, options, nodes, node);
     if (stream.ok() || !AnotherNodeMayTake(stream.status())) return stream;
     if (refusal.ok()) refusal = stream.status();  // that of the best
+    all_answered &= BreakOf(stream.status()) == Break::kNone;
   }
-  return refusal;
+  // A node that drains is not the last word while others are out of reach for a moment.
+  const bool others_may_take = !all_answered && absl::IsUnavailable(refusal);
+  return others_may_take ? AsBreak(std::move(refusal), Break::kHandshake) : refusal;
 }
 
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Repeat(
@@ -154,7 +167,8 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
     AcquisitionStreamOptions options) {
   return Repeat(channel, options, [&] {
     const std::vector<std::string> nodes =
-        ListNodes(channel, options.admission_timeout, options.stop);
+        ListNodes(channel, options.admission_timeout, options.stop)
+            .value_or(std::vector<std::string>());
     const std::string node =
         NodeOfJob(channel, nodes, job_id, options.admission_timeout, options.stop);
     return Start(channel, header, ResumeRequest(job_id, header), options, nodes, node);

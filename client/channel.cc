@@ -27,15 +27,6 @@ bool IsOnThisMachine(absl::string_view address) {
           host.find_first_not_of("0123456789.") == absl::string_view::npos);
 }
 
-absl::StatusOr<std::shared_ptr<TokenFile>> OpenTokenFile(const ServerAddress& address) {
-  if (address.ca_file.empty() && !IsOnThisMachine(address.address)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the token would cross the network in plain text to ", address.address,
-                     ": give the certificate authority (CA) of the server, too"));
-  }
-  return TokenFile::Open(address.token_file);
-}
-
 /// By name.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
@@ -92,13 +83,29 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& target,
 
 }  // namespace
 
-absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address) {
-  ISO_ASSIGN_OR_RETURN(const std::string target, ServerTarget(address.address));
-  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+absl::Status CheckAddress(const ServerAddress& address) {
+  ISO_RETURN_IF_ERROR(ServerTarget(address.address).status());
   if (address.certificate_file.empty() != address.private_key_file.empty()) {
     return absl::InvalidArgumentError(
-        "a client certificate and its private key must be given together");
+        "a client certificate (certificate_file; --cert, ISOCENTER_CERT) and its private key "
+        "(private_key_file; --key, ISOCENTER_KEY) must be given together");
   }
+  if (address.ca_file.empty() && !address.certificate_file.empty()) {
+    return absl::InvalidArgumentError(
+        "a client certificate needs TLS: give the certificate authority (CA) of the server, too");
+  }
+  if (address.ca_file.empty() && !address.token_file.empty() && !IsOnThisMachine(address.address)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the token would cross the network in plain text to ", address.address,
+                     ": give the certificate authority (CA) of the server, too"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address) {
+  ISO_RETURN_IF_ERROR(CheckAddress(address));
+  ISO_ASSIGN_OR_RETURN(const std::string target, ServerTarget(address.address));
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
   if (!address.ca_file.empty()) {
     grpc::SslCredentialsOptions options;
     ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadCertificates("the CA file", address.ca_file));
@@ -109,9 +116,6 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
                            ReadPrivateKey("the private key file", address.private_key_file));
     }
     credentials = grpc::SslCredentials(options);
-  } else if (!address.certificate_file.empty()) {
-    return absl::InvalidArgumentError(
-        "a client certificate needs TLS: give the certificate authority (CA) of the server, too");
   }
   grpc::ChannelArguments arguments;
   // The server states its own limit; what it sends back is bounded by pieces of a volume.
@@ -129,7 +133,7 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
   if (!address.node.empty()) metadata.emplace_back(kNodeMetadata, address.node);
   std::shared_ptr<TokenFile> token;
   if (!address.token_file.empty()) {
-    ISO_ASSIGN_OR_RETURN(token, OpenTokenFile(address));
+    ISO_ASSIGN_OR_RETURN(token, TokenFile::Open(address.token_file));
   }
   ServiceChannel channel(nullptr, address.node);
   channel.connect_ = [=] { return Connect(target, credentials, arguments, metadata, token); };

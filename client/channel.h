@@ -25,13 +25,18 @@ struct ServerAddress {
   std::string node;  // of several behind the address, the one that all calls are meant for
 };
 
+/// What is wrong with it can be known without its files: the address, a certificate without key or
+/// CA, a token that the network could read. Errors: INVALID_ARGUMENT, with the value and what is
+/// legal.
+absl::Status CheckAddress(const ServerAddress& address);
+
 /// A connection to one server; connects when it is first used. Thread-safe; copies share the
 /// connection.
 class ServiceChannel {
  public:
   /// Errors: NOT_FOUND, PERMISSION_DENIED (a credential file that is not there, or that others may
-  /// read), INVALID_ARGUMENT (an address or a credential that is none; certificate without key or
-  /// CA; a token without TLS that the network could read). Each names the value and what is legal.
+  /// read), INVALID_ARGUMENT (a credential that is none; as of CheckAddress). Each names the value
+  /// and what is legal.
   static absl::StatusOr<ServiceChannel> Open(const ServerAddress& address);
   explicit ServiceChannel(std::shared_ptr<grpc::Channel> channel, std::string node = "")
       : channel_(std::move(channel)), node_(std::move(node)) {}

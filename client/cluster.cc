@@ -186,6 +186,12 @@ absl::StatusOr<std::vector<JobHolder>> HoldersOfJob(const Cluster& cluster,
   return holders;
 }
 
+absl::Status CheckAddresses(const ServerAddress& server) {
+  ISO_ASSIGN_OR_RETURN(const std::vector<ServerAddress> servers, Split(server));
+  for (const ServerAddress& one : servers) ISO_RETURN_IF_ERROR(CheckAddress(one));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ServerAddress> AnyAddress(const ServerAddress& server) {
   ISO_ASSIGN_OR_RETURN(std::vector<ServerAddress> servers, Split(server));
   if (servers.size() == 1) return servers.front();

@@ -95,6 +95,9 @@ absl::StatusOr<std::vector<JobHolder>> HoldersOfJob(const Cluster& cluster,
 /// Whether nothing more becomes of a job by itself.
 bool HasEnded(const v1::Job& job);
 
+/// CheckAddress of each of the addresses. Errors: INVALID_ARGUMENT, also of too many.
+absl::Status CheckAddresses(const ServerAddress& server);
+
 /// A connection to one of the addresses, for what any node answers: the first that answers at all.
 /// Of one address, that one, unasked; of several that do not answer, the first. Errors: those of
 /// ServiceChannel::Open, and INVALID_ARGUMENT as of Cluster::Find.

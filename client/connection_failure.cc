@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace isocenter::client {
 namespace {
@@ -15,7 +16,9 @@ std::string PeerIn(absl::string_view text) {
     const size_t at = text.find(before);
     if (at == absl::string_view::npos) continue;
     const absl::string_view peer = text.substr(at + before.size());
-    return std::string(peer.substr(0, std::min(peer.find(": "), peer.size())));
+    // Addresses of IPv6 are written as in URIs there.
+    return absl::StrReplaceAll(peer.substr(0, std::min(peer.find(": "), peer.size())),
+                               {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
   }
   return "the address";
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/reconnect.h"
 #include "client/rpc_status.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
 #include "isocenter/v1/protocols.grpc.pb.h"
@@ -17,6 +18,8 @@
 
 namespace isocenter::client {
 namespace {
+
+constexpr absl::Duration kFollowedFor = absl::Minutes(1);  // while the service is out of reach
 
 /// Cuts a stream of bytes into floats; a value may be cut in two by the pieces.
 class FloatAssembler {
@@ -144,6 +147,28 @@ absl::StatusOr<v1::Job> JobClient::Watch(const std::string& job_id,
   ISO_RETURN_IF_ERROR(FromGrpc(reader->Finish()));
   if (job.job_id().empty()) return absl::InternalError("the server sent no job");
   return job;
+}
+
+absl::StatusOr<v1::Job> JobClient::Follow(const std::string& job_id,
+                                          const std::function<bool(const v1::Job&)>& on_change,
+                                          const std::function<void(const absl::Status&)>& on_break,
+                                          bool previews) const {
+  Reconnect reconnect(kFollowedFor);
+  bool known = false;
+  for (;;) {
+    bool seen = false;
+    absl::StatusOr<v1::Job> job = Watch(
+        job_id,
+        [&](const v1::Job& now) {
+          seen = known = true;
+          return on_change(now);
+        },
+        previews);
+    if (job.ok() || !known) return job;
+    ISO_RETURN_IF_ERROR(reconnect.MayTryAgain(job.status(), seen, absl::Now()));
+    if (seen) on_break(job.status());
+    absl::SleepFor(reconnect.Pause());
+  }
 }
 
 absl::StatusOr<v1::Job> JobClient::Cancel(const std::string& job_id, v1::CancelReason reason,

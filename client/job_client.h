@@ -52,6 +52,12 @@ class JobClient {
   absl::StatusOr<v1::Job> Watch(const std::string& job_id,
                                 const std::function<bool(const v1::Job&)>& on_change,
                                 bool previews = false) const;
+  /// As Watch, but a job that was seen once is watched again, for a minute, when the connection
+  /// breaks or the service restarts; `on_break` is told of each break.
+  absl::StatusOr<v1::Job> Follow(const std::string& job_id,
+                                 const std::function<bool(const v1::Job&)>& on_change,
+                                 const std::function<void(const absl::Status&)>& on_break,
+                                 bool previews = false) const;
   absl::StatusOr<v1::Job> Cancel(const std::string& job_id,
                                  v1::CancelReason reason = v1::CANCEL_REASON_UNSPECIFIED,
                                  absl::Duration timeout = absl::Seconds(30)) const;

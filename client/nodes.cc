@@ -85,12 +85,13 @@ absl::StatusOr<NodeList> AskForNodes(const ServiceChannel& channel, absl::Durati
   return NodeList{response.answered_by(), {response.node().begin(), response.node().end()}};
 }
 
-std::vector<std::string> ListNodes(const ServiceChannel& channel, absl::Duration timeout,
-                                   const std::stop_token& stop) {
-  if (!channel.node().empty()) return {};
-  absl::StatusOr<NodeList> list = AskForNodes(channel, timeout, stop);
-  if (!list.ok() || list->nodes.size() < 2) return {};
-  return std::move(list->nodes);
+absl::StatusOr<std::vector<std::string>> ListNodes(const ServiceChannel& channel,
+                                                   absl::Duration timeout,
+                                                   const std::stop_token& stop) {
+  if (!channel.node().empty()) return std::vector<std::string>();
+  ISO_ASSIGN_OR_RETURN(NodeList list, AskForNodes(channel, timeout, stop));
+  if (list.nodes.size() < 2) list.nodes.clear();
+  return std::move(list.nodes);
 }
 
 std::vector<std::string> RankNodes(const ServiceChannel& channel,

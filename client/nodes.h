@@ -29,10 +29,10 @@ absl::StatusOr<NodeList> AskForNodes(const ServiceChannel& channel, absl::Durati
                                      const std::stop_token& stop = {});
 
 /// The names of all nodes behind the address. Empty where there is no choice: one node, a channel
-/// to a certain one, a service that knows no nodes or does not answer within `timeout`, or before a
-/// stop.
-std::vector<std::string> ListNodes(const ServiceChannel& channel, absl::Duration timeout,
-                                   const std::stop_token& stop = {});
+/// to a certain one, a service that knows no nodes. Errors: those of AskForNodes.
+absl::StatusOr<std::vector<std::string>> ListNodes(const ServiceChannel& channel,
+                                                   absl::Duration timeout,
+                                                   const std::stop_token& stop = {});
 
 /// Asks each of `nodes` for a quote, all at once, and returns the names of those that
 /// answered, best first: the node that has this acquisition's job or the other half of its pair,

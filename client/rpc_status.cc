@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "client/connection_failure.h"
@@ -19,9 +20,7 @@ namespace {
 constexpr char kBreak[] = "isocenter/break";
 
 absl::Status Broken(Break how, absl::string_view message) {
-  absl::Status status = absl::UnavailableError(message);
-  status.SetPayload(kBreak, absl::Cord(absl::StrCat(static_cast<int>(how))));
-  return status;
+  return AsBreak(absl::UnavailableError(message), how);
 }
 
 /// What gRPC itself says, without the server, where it is for those who program with it.
@@ -50,7 +49,22 @@ std::string OwnWords(const grpc::Status& status) {
   return text;
 }
 
+/// The server speaks of metadata, which are flags here.
+std::string InFlags(absl::string_view text) {
+  return absl::StrReplaceAll(
+      text,
+      {{"the token of metadata 'authorization' is not known; legal is 'Bearer TOKEN' with one of",
+        "the token of --token-file (ISOCENTER_TOKEN_FILE) is not known, or none is given; legal is "
+        "one of"},
+       {"isocenter-node is '", "--node (metadata isocenter-node) is '"}});
+}
+
 }  // namespace
+
+absl::Status AsBreak(absl::Status status, Break how) {
+  status.SetPayload(kBreak, absl::Cord(absl::StrCat(static_cast<int>(how))));
+  return status;
+}
 
 Break BreakOf(const absl::Status& status) {
   const absl::optional<absl::Cord> how = status.GetPayload(kBreak);
@@ -63,7 +77,8 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   const std::string& text = status.error_message();
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
-    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), OwnWords(status));
+    return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                        InFlags(OwnWords(status)));
   }
   // No connection is tried: TLS could not be set up on this side.
   if (absl::StartsWith(text, "empty address list")) {
@@ -76,10 +91,15 @@ absl::Status FromGrpc(const grpc::Status& status) {
     return Broken(IsCutHandshake(text) ? Break::kHandshake : Break::kUnreachable,
                   absl::StrCat("the server cannot be reached: ", ExplainConnectionFailure(text)));
   }
+  // REFUSED_STREAM (RFC 9113, 8.7): nothing of the call was done.
+  if (ContainsAny(text, {"RST_STREAM with error code 7"})) {
+    return Broken(Break::kConnection,
+                  "the server, or a proxy before it, could not begin the call; try again");
+  }
   // gRPC's words for a connection that was there, and a proxy's answer.
   if (text.empty() ||
       ContainsAny(text, {"Socket closed", "Connection reset", "Broken pipe", "GOAWAY", "ransport",
-                         "Endpoint", "keepalive", "http2", "Stream removed"})) {
+                         "Endpoint", "keepalive", "http2", "RST_STREAM", "Stream removed"})) {
     // 503: a proxy has no server for the call, which therefore began nothing.
     const bool no_server = ContainsAny(text, {"http2 header with status: 503"});
     return Broken(no_server ? Break::kUnreachable : Break::kConnection,
@@ -87,7 +107,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
                             : "the connection to the server broke, or it is shutting down; try "
                               "again");
   }
-  return absl::UnavailableError(text);
+  return absl::UnavailableError(InFlags(text));
 }
 
 void SetShortDeadline(grpc::ClientContext& context) {

@@ -22,6 +22,9 @@ enum class Break {
 /// Of an error of FromGrpc. With other codes than UNAVAILABLE kNone: a server may have meant them.
 Break BreakOf(const absl::Status& status);
 
+/// An UNAVAILABLE as if the transport had said it.
+absl::Status AsBreak(absl::Status status, Break how);
+
 /// The canonical codes of gRPC and Abseil are the same numbers. Where no server answered, or the
 /// connection broke, the message says so, with what gRPC knows and what to look at; the server's
 /// own sentences stay as they are.

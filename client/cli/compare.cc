@@ -1,5 +1,6 @@
 // isocenter compare: how far a volume is from the truth, in Hounsfield units.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -68,9 +69,23 @@ class PhantomTruth : public Truth {
   ThreadPool pool_;
 };
 
+/// A single voxel that is no number would make every figure one that is none.
+absl::Status CheckNumbers(const std::string& file, const formats::Volume& volume) {
+  const auto is_none = [](float voxel) { return !std::isfinite(voxel); };
+  const int64_t wrong = std::ranges::count_if(volume.voxels, is_none);
+  if (wrong == 0) return absl::OkStatus();
+  const int64_t first = std::ranges::find_if(volume.voxels, is_none) - volume.voxels.begin();
+  const int64_t nx = volume.grid.nx, ny = volume.grid.ny;
+  return absl::DataLossError(absl::StrCat(
+      file, ": ", wrong, " of ", volume.voxels.size(),
+      " voxels are no finite numbers (NaN or infinite), the first at ", first % nx, ",",
+      first / nx % ny, ",", first / (nx * ny), "; legal are numbers in HU everywhere"));
+}
+
 absl::StatusOr<std::unique_ptr<Truth>> OpenTruth(const Options& options) {
   if (!options.truth.empty()) {
     ISO_ASSIGN_OR_RETURN(formats::Volume volume, formats::ReadVolume(options.truth));
+    ISO_RETURN_IF_ERROR(CheckNumbers(options.truth, volume));
     return std::make_unique<VolumeTruth>(std::move(volume));
   }
   ISO_ASSIGN_OR_RETURN(std::unique_ptr<phantom::Phantom> object,
@@ -96,6 +111,7 @@ nlohmann::ordered_json ToJson(const Options& options, const imaging::DifferenceM
 absl::Status Compare(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check({options.volume, options.truth}));
   ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
+  ISO_RETURN_IF_ERROR(CheckNumbers(options.volume, volume));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<Truth> truth, OpenTruth(options));
   const VolumeGrid& grid = volume.grid;
   imaging::DifferenceMeter meter;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/calibrate/corrected_scan.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "client/cli/commands.h"
 #include "client/cli/output/json_output.h"
@@ -18,7 +19,7 @@ namespace {
 using calibrate::Consistency;
 
 struct Options {
-  std::string scan, matrices;
+  std::string scan, matrices, calibration;
   JsonOutput json;
 };
 
@@ -37,10 +38,37 @@ std::vector<std::string> WarningsOf(const Consistency& result) {
   return warnings;
 }
 
+/// With the way out.
+std::string WhyNot(const Options& options, const Consistency& result) {
+  if (!result.off_air) return result.not_judged;
+  return absl::StrCat(result.not_judged,
+                      options.calibration.empty()
+                          ? "; --calibration FILE takes them off"
+                          : "; is the set of this detector as it is now, and does --air-columns of "
+                            "`isocenter calibrate detector` follow the frames' doses?");
+}
+
+/// Frames as they are, or corrected.
+absl::Status AddFrames(const Options& options, SweepSource& source,
+                       calibrate::ScanConsistency& scan) {
+  if (options.calibration.empty()) {
+    return source.Read(1, [&](int frame, std::span<const uint16_t> counts) {
+      scan.Add(frame, counts);
+      return absl::OkStatus();
+    });
+  }
+  ISO_ASSIGN_OR_RETURN(CorrectedScan corrected,
+                       CorrectedScan::Open(options.scan, options.calibration));
+  return corrected.Read([&](int frame, std::span<const float> lines) {
+    scan.AddLines(frame, lines);
+    return absl::OkStatus();
+  });
+}
+
 nlohmann::ordered_json ToJson(const Options& options, const Consistency& result) {
   nlohmann::ordered_json json = {{"scan", options.scan},
                                  {"judged", result.not_judged.empty()},
-                                 {"why_not", result.not_judged},
+                                 {"why_not", WhyNot(options, result)},
                                  {"warnings", WarningsOf(result)},
                                  {"drift_v_mm", result.drift_v_mm},
                                  {"jump_sigma_px", result.jump_sigma_px},
@@ -48,7 +76,8 @@ nlohmann::ordered_json ToJson(const Options& options, const Consistency& result)
                                  {"inconsistency_with_shifts", result.after},
                                  {"pairs", result.pairs},
                                  {"lines", result.lines},
-                                 {"lines_truncated", result.truncated}};
+                                 {"lines_truncated", result.truncated},
+                                 {"ends_off_air", result.off_air_share}};
   for (const calibrate::FrameShift& shift : result.shifts) {
     json["frames"].push_back({{"u_px", shift.u_px},
                               {"v_px", shift.v_px},
@@ -58,13 +87,13 @@ nlohmann::ordered_json ToJson(const Options& options, const Consistency& result)
   return json;
 }
 
-std::string Text(const Consistency& result, double seconds) {
+std::string Text(const Options& options, const Consistency& result, double seconds) {
   std::string text = absl::StrFormat(
       "%d pairs of frames, %d planes compared, %d left out: lines that the detector cuts\n"
       "compared in %.2f s\n",
       result.pairs, result.lines, result.truncated, seconds);
   if (!result.not_judged.empty()) {
-    absl::StrAppend(&text, "not judged: ", result.not_judged, "\n");
+    absl::StrAppend(&text, "not judged: ", WhyNot(options, result), "\n");
   } else {
     absl::StrAppendFormat(&text,
                           "frames' jumps along v: sigma %.4f px; drift along the axis: %.3f mm\n",
@@ -74,7 +103,7 @@ std::string Text(const Consistency& result, double seconds) {
 }
 
 absl::Status Check(const Options& options) {
-  ISO_RETURN_IF_ERROR(options.json.Check({options.scan, options.matrices}));
+  ISO_RETURN_IF_ERROR(options.json.Check({options.scan, options.matrices, options.calibration}));
   ISO_ASSIGN_OR_RETURN(SweepSource source, SweepSource::Open("scan", options.scan));
   Trajectory trajectory = source.trajectory();
   if (!options.matrices.empty()) {
@@ -87,10 +116,7 @@ absl::Status Check(const Options& options) {
   ISO_ASSIGN_OR_RETURN(
       const std::unique_ptr<calibrate::ScanConsistency> scan,
       calibrate::ScanConsistency::Make(trajectory, source.detector(), source.i0_counts()));
-  ISO_RETURN_IF_ERROR(source.Read(1, [&](int frame, std::span<const uint16_t> counts) {
-    scan->Add(frame, counts);
-    return absl::OkStatus();
-  }));
+  ISO_RETURN_IF_ERROR(AddFrames(options, source, *scan));
   ThreadPool pool(UsableCores());
   const auto begin = std::chrono::steady_clock::now();
   ISO_ASSIGN_OR_RETURN(const Consistency result, scan->Judge(pool));
@@ -101,7 +127,7 @@ absl::Status Check(const Options& options) {
       std::fprintf(stderr, "warning: %s\n", warning.c_str());
     }
   }
-  return options.json.Report(Text(result, seconds), ToJson(options, result));
+  return options.json.Report(Text(options, result, seconds), ToJson(options, result));
 }
 
 }  // namespace
@@ -112,8 +138,9 @@ void AddConsistencyCommand(flags::Command program) {
   flags::Command command = program.Subcommand(
       "consistency", "Check whether a scan's frames agree with each other under its matrices");
   command.Footer(
-      "Example:\n"
+      "Examples:\n"
       "  isocenter consistency scan --json consistency.json\n"
+      "  isocenter consistency raw --calibration room3.isocal\n"
       "Integrals over planes through two sources follow from each of their frames; where they\n"
       "differ, matrices or the patient moved. docs/geometry.md says what is seen, and what is "
       "not.");
@@ -122,6 +149,11 @@ void AddConsistencyCommand(flags::Command program) {
       .Add("--matrices", o.matrices,
            "matrices in place of the scan's own (.csv), as `isocenter calibrate geometry` writes "
            "them")
+      .Type("FILE");
+  command
+      .Add("--calibration", o.calibration,
+           "set of the detector that took the frames, to correct them with as `isocenter "
+           "reconstruct` does")
       .Type("FILE");
   o.json.AddFlag(command);
   command.Does([options] { return Check(*options); });

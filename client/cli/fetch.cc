@@ -216,7 +216,9 @@ void AddFetchCommand(flags::Command program) {
       "  isocenter fetch JOB --out study7 --deidentify --keep dates --deidentify-key trial.key\n"
       "  isocenter fetch JOB --out v.nii               Hounsfield units as float32, with the grid");
   AddJobArgument(command, o.job_id).Required();
-  command.Add("--out", o.out, "directory (DICOM), or file: .mha, .mhd, .nii")
+  command
+      .Add("--out", o.out,
+           "directory (DICOM), or file: .mha, .mhd, .nii; a file that is there is replaced")
       .Required()
       .Type("PATH");
   command.Add("--format", o.format, "of the result (default: as the name of --out says)")

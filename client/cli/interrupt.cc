@@ -6,55 +6,76 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 
 #include "client/formats/file.h"
 
 namespace isocenter::cli {
 namespace {
 
+/// A shell has its background jobs ignore Ctrl-C, and nohup the end of the terminal.
+bool IsIgnored(int signal) {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/// Blocked signals come through a signalfd although they are ignored.
 sigset_t Signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!IsIgnored(signal)) sigaddset(&signals, signal);
+  }
   return signals;
 }
 
-[[noreturn]] void End() {
-  formats::RemovePartialFiles();
-  _exit(130);
+constexpr int kInterrupted = 130, kBrokenPipe = 128 + SIGPIPE;
+
+char what_goes_on[256];
+std::atomic<size_t> what_goes_on_bytes = 0;
+
+/// Nobody reads it where it cannot be written.
+void Say(absl::string_view text) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
 /// Of a signal, which may come anywhere: no memory is taken, nothing is printed through a stream.
-void EndWithSentence(int signal) {
-  static constexpr char kByCtrlC[] =
-      "isocenter: interrupted (SIGINT); a file that was not complete was not written\n";
-  static constexpr char kByTerm[] =
-      "isocenter: interrupted (SIGTERM); a file that was not complete was not written\n";
-  const bool by_term = signal == SIGTERM;
-  // Nobody reads it where it cannot be written.
-  [[maybe_unused]] const ssize_t written =
-      write(STDERR_FILENO, by_term ? kByTerm : kByCtrlC,
-            by_term ? sizeof(kByTerm) - 1 : sizeof(kByCtrlC) - 1);
-  End();
+void EndOf(int signal) {
+  const bool removed = formats::RemovePartialFiles();
+  if (signal == SIGPIPE) _exit(kBrokenPipe);
+  Say("isocenter: interrupted (");
+  Say(signal == SIGTERM ? "SIGTERM" : signal == SIGHUP ? "SIGHUP" : "SIGINT");
+  Say(")");
+  if (removed) Say("; a file that was not complete was not written");
+  if (const size_t bytes = what_goes_on_bytes; bytes > 0) {
+    Say("; ");
+    Say({what_goes_on, bytes});
+  }
+  Say("\n");
+  _exit(kInterrupted);
 }
 
 }  // namespace
 
 void EndBySignals() {
   struct sigaction action {};
-  action.sa_handler = EndWithSentence;
+  action.sa_handler = EndOf;
   action.sa_mask = Signals();
-  for (const int signal : {SIGINT, SIGTERM}) {
-    struct sigaction was {};
-    // A shell has its background jobs ignore Ctrl-C.
-    if (sigaction(signal, nullptr, &was) == 0 && was.sa_handler == SIG_IGN) continue;
-    sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    if (!IsIgnored(signal)) sigaction(signal, &action, nullptr);
   }
 }
 
+void SayWhenEnded(absl::string_view sentence) {
+  what_goes_on_bytes = 0;
+  what_goes_on_bytes = sentence.copy(what_goes_on, sizeof(what_goes_on) - 1);
+}
+
 Interrupt::Interrupt() {
+  // Who reads only the beginning of what is said does not want the job to end.
+  std::signal(SIGPIPE, SIG_IGN);
   const sigset_t signals = Signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // inherited by every later thread
   signal_fd_ = signalfd(-1, &signals, SFD_CLOEXEC);
@@ -89,7 +110,10 @@ void Interrupt::Watch() {
     if (fds[1].revents != 0) return;
     signalfd_siginfo info;
     if (fds[0].revents == 0 || read(signal_fd_, &info, sizeof(info)) != sizeof(info)) continue;
-    if (happened_.HasBeenNotified()) End();
+    if (happened_.HasBeenNotified()) {
+      formats::RemovePartialFiles();
+      _exit(kInterrupted);
+    }
     std::function<void()> handler;
     {
       absl::MutexLock lock(&mutex_);

@@ -1,23 +1,29 @@
-// Ctrl-C and SIGTERM as an event that threads can wait for.
+// Ctrl-C, SIGTERM and the end of a terminal as an event that threads can wait for.
 #pragma once
 
 #include <functional>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 
 namespace isocenter::cli {
 
-/// From now on SIGINT and SIGTERM, where nothing else waits for them and they are not ignored, end
-/// the program with code 130 and a sentence on stderr; files that were not complete are removed.
-/// For the beginning of main.
+/// From now on SIGINT, SIGTERM and SIGHUP, where nothing else waits for them and they are not
+/// ignored, end the program with code 130 and a sentence on stderr; SIGPIPE ends it in silence with
+/// 141, as it does other programs. Files that were not complete are removed. For the beginning of
+/// main.
 void EndBySignals();
 
-/// While it lives, the first SIGINT or SIGTERM is reported here and the second ends the process
-/// with code 130. Make it before any thread starts, at most one at a time.
+/// What else that sentence says from now on: what goes on without this program. At most 255 bytes.
+void SayWhenEnded(absl::string_view what_goes_on);
+
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP that is not ignored is reported here and the
+/// second ends the process with code 130; SIGPIPE ends nothing. Make it before any thread starts,
+/// at most one at a time.
 class Interrupt {
  public:
   Interrupt();

@@ -103,7 +103,7 @@ void PrintIds(const std::vector<NodeJob>& jobs) {
 
 absl::Status Jobs(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, FindCluster(options.server));
   const v1::ListJobsRequest filter = FilterOf(options);
   const auto answers =
       cluster.AskAll<std::vector<v1::Job>>([&](const client::ServiceChannel& channel) {

@@ -1,16 +1,28 @@
 #include "client/cli/local_acquisition.h"
 
+#include <algorithm>
 #include <new>
 #include <span>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/cli/output/warning_printer.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/completeness/cut_rows.h"
 
 namespace isocenter::cli {
+
+namespace {
+
+/// As of a detector that was not exposed, or has not answered.
+bool IsConstant(std::span<const std::byte> frame, size_t pixel_bytes) {
+  // Every pixel is as the one before it.
+  return std::ranges::equal(frame.first(frame.size() - pixel_bytes), frame.subspan(pixel_bytes));
+}
+
+}  // namespace
 
 absl::StatusOr<LocalFrames> LocalFrames::Read(formats::FrameSource& source) {
   const v1::AcquisitionHeader& header = source.header();
@@ -27,12 +39,22 @@ absl::StatusOr<LocalFrames> LocalFrames::Read(formats::FrameSource& source) {
         frames.shape_.slow, " frames need ", BytesText(frames.shape_.slow * frame_bytes),
         " of memory; ", BytesText(AvailableMemoryBytes()), " are available"));
   }
+  const size_t pixel_bytes = frame_bytes / (frames.shape_.middle * frames.shape_.fast);
+  int64_t constant = 0, first_constant = 0;
   ProgressBar bar("reading", "frames", frames.shape_.slow);
   for (int64_t i = 0; i < frames.shape_.slow; ++i) {
     ISO_RETURN_IF_ERROR(
         source.Read(i, std::span(frames.pixels_).subspan(i * frame_bytes, frame_bytes)));
     frames.doses_.push_back(source.dose(i));
+    if (IsConstant(frames.frame(static_cast<int>(i)), pixel_bytes) && constant++ == 0) {
+      first_constant = i;
+    }
     bar.Update(i + 1);
+  }
+  if (constant > 0) {
+    WarningPrinter().Print(absl::StrCat("in ", constant, " of ", frames.shape_.slow,
+                                        " frames, of which the first is frame ", first_constant,
+                                        ", all pixels of the detector have the same value"));
   }
   return frames;
 }

@@ -17,7 +17,8 @@ namespace isocenter::cli {
 /// All frames of an acquisition in host memory.
 class LocalFrames {
  public:
-  /// Reads them, with a progress bar. Errors: those of the source, RESOURCE_EXHAUSTED (memory).
+  /// Reads them, with a progress bar, and warns on stderr of frames that show nothing. Errors:
+  /// those of the source, RESOURCE_EXHAUSTED (memory).
   static absl::StatusOr<LocalFrames> Read(formats::FrameSource& source);
   /// [view][v][u].
   ops::RawFrames view() const;

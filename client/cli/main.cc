@@ -1,6 +1,8 @@
 // The `isocenter` command. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 told, but not passed
 // or not by all nodes, 130 ended by Ctrl-C or SIGTERM.
 #include <cstdlib>
+#include <cstring>
+#include <vector>
 
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
@@ -56,6 +58,12 @@ int main(int argc, char** argv) {
   isocenter::cli::AddNodeCommands(root);
 
   program.AddCompletion();
+  // `isocenter help COMMAND`, as many programs have it, is `isocenter COMMAND --help`.
+  std::vector<const char*> arguments(argv, argv + argc);
+  if (argc > 1 && std::strcmp(argv[1], "help") == 0) {
+    arguments.erase(arguments.begin() + 1);
+    arguments.push_back("--help");
+  }
 
   root.Group("Acquire and reconstruct",
              {"simulate", "stream", "reconstruct", "refine", "calibrate", "consistency"});
@@ -66,5 +74,5 @@ int main(int argc, char** argv) {
   root.Group("The service",
              {"health", "status", "drain", "resume", "protocols", "calibrations", "quality"});
   root.Group("This program", {"completion"});
-  return program.Run(argc, argv);
+  return program.Run(argc, arguments.data());
 }

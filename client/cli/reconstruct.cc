@@ -17,9 +17,9 @@
 #include "client/cli/local_acquisition.h"
 #include "client/cli/new_defects.h"
 #include "client/cli/options/acquisition_flags.h"
+#include "client/cli/options/calibrated_acquisition.h"
 #include "client/cli/options/iterative_flags.h"
 #include "client/cli/options/phantom_flags.h"
-#include "client/cli/options/set_fit.h"
 #include "client/cli/output/convergence_file.h"
 #include "client/cli/output/iteration_printer.h"
 #include "client/cli/output/job_text.h"
@@ -36,15 +36,11 @@
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/geometry/limited_arc.h"
 #include "kernels/geometry/patient_position.h"
-#include "kernels/ops/calibration_scope.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/rings.h"
 #include "kernels/recon/second_pass/second_pass.h"
-#include "proto/wire/acquisition.h"
-#include "proto/wire/calibration.h"
-#include "proto/wire/calibration_file.h"
 #include "proto/wire/geometry.h"
 
 namespace isocenter::cli {
@@ -323,45 +319,6 @@ absl::StatusOr<PatientPosition> PatientPositionOf(const v1::AcquisitionHeader& h
   return ParsePatientPosition(position.empty() ? "HFS" : position);
 }
 
-/// As the service with a protocol that asks for a set (server/pipeline/calibration_choice.h), but
-/// that an acquisition's files need not tell what they are of. Errors: FAILED_PRECONDITION.
-absl::Status CheckFit(const v1::CalibrationSet& set, const v1::AcquisitionHeader& header,
-                      std::vector<std::string>& warnings) {
-  const SetFit fit = FitOf(set, header);
-  if (!fit.misfits.empty()) {
-    return absl::FailedPreconditionError(ops::MisfitText(set.name(), fit.misfits));
-  }
-  if (!fit.untold.empty()) {
-    warnings.push_back(absl::StrCat("the acquisition does not tell its ",
-                                    absl::StrJoin(fit.untold, ", "), ": that calibration '",
-                                    set.name(), "' fits is taken for granted"));
-  }
-  const ops::Validity validity{wire::TimeFromProto(set.valid_from()),
-                               wire::TimeFromProto(set.valid_until())};
-  if (!validity.Has(absl::Now())) {
-    warnings.push_back(absl::StrCat(ops::NotValidText(set.name(), validity), ops::kUsedAllTheSame));
-  }
-  return absl::OkStatus();
-}
-
-/// The acquisition with what the file of --calibration says of its detector, and what is to be said
-/// of that.
-absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& header,
-                                                 const std::string& calibration,
-                                                 std::vector<std::string>& warnings) {
-  ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition, wire::AcquisitionFromProto(header));
-  if (calibration.empty()) return acquisition;
-  ISO_ASSIGN_OR_RETURN(v1::CalibrationSet set,
-                       wire::ReadCalibrationFile("--calibration", calibration));
-  ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
-  if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
-    ISO_RETURN_IF_ERROR(CheckFit(set, header, warnings));
-  }
-  ISO_ASSIGN_OR_RETURN(ops::Calibration known, wire::CalibrationFromProto(std::move(set)));
-  acquisition.calibration = std::make_shared<const ops::Calibration>(std::move(known));
-  return acquisition;
-}
-
 /// Fan beams have a recipe of their own, of which some flags are none.
 absl::Status ReconstructSlices(const Options& o) {
   const std::pair<const char*, bool> refused[] = {
@@ -411,7 +368,7 @@ absl::Status Reconstruct(Options options) {
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
   std::vector<std::string> warnings;
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition,
-                       AcquisitionOf(source->header(), options.calibration, warnings));
+                       CalibratedAcquisition(source->header(), options.calibration, warnings));
   ISO_ASSIGN_OR_RETURN(const PatientPosition patient_position, PatientPositionOf(source->header()));
   formats::Volume volume;
   ISO_ASSIGN_OR_RETURN(volume.grid, GridOf(options, acquisition));
@@ -562,11 +519,14 @@ void AddReconstructCommand(flags::Command program) {
       "nothing, and say so.");
   const auto options = std::make_shared<Options>();
   Options& o = *options;
-  AddAcquisitionFlags(command, o.acquisition);
-  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii").Required().Type("FILE");
+  const flags::Option grid = AddAcquisitionFlags(command, o.acquisition);
+  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii; a file that is there is replaced")
+      .Required()
+      .Type("FILE");
   command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
       .ShowDefault()
-      .Range(16, 2048);
+      .Range(16, 2048)
+      .Excludes(grid);
   command
       .Add("--algorithm", o.algorithm,
            "fdk: filtered back-projection; or an iterative one, which begins with it")

@@ -11,6 +11,7 @@
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
 #include "client/cli/output/convergence_file.h"
+#include "client/cli/output/going_on.h"
 #include "client/cli/output/iteration_printer.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
@@ -38,19 +39,27 @@ std::string DoneText(const v1::Job& job) {
                                ? SecondPassText(job.second_pass())
                                : absl::StrCat(job.progress().iterations_done(), " of ",
                                               job.progress().iterations_total(), " iterations");
-  return absl::StrFormat("%s: %s in %.1f s, series %s\n", job.job_id(), done,
-                         job.result().timings().refine_seconds(),
-                         job.result().series_instance_uid());
+  std::string text =
+      absl::StrFormat("%s: %s in %.1f s, series %s\n", job.job_id(), done,
+                      job.result().timings().refine_seconds(), job.result().series_instance_uid());
+  for (const std::string& finding : job.finding()) absl::StrAppend(&text, finding, "\n");
+  return text;
 }
 
 absl::Status Follow(const client::JobClient& jobs, const std::string& id, const Options& options) {
   WarningPrinter warnings;
   IterationPrinter iterations(options.json.progress());
-  ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Watch(id, [&](const v1::Job& now) {
-    for (const v1::JobWarning& warning : now.warning()) warnings.Print(warning.text());
-    iterations.Print(now);
-    return true;
-  }));
+  const absl::StatusOr<v1::Job> followed = jobs.Follow(
+      id,
+      [&](const v1::Job& now) {
+        SayThatItGoesOn(now);
+        for (const v1::JobWarning& warning : now.warning()) warnings.Print(warning.text());
+        iterations.Print(now);
+        return true;
+      },
+      [&](const absl::Status& why) { warnings.Print(LostText(why)); });
+  if (!followed.ok()) return WithWayBack(followed.status(), id);
+  const v1::Job& job = *followed;
   // Also of one that was cancelled: what it came to may be the reason.
   for (const std::string& curve : options.curves) {
     if (job.iteration_size() > 0) ISO_RETURN_IF_ERROR(WriteConvergence(job, curve));

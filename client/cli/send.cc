@@ -44,7 +44,7 @@ absl::Status Retry(const RetryOptions& options) {
         "what is to be tried again is not said; legal is a JOB, --to, both, or --all");
   }
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, FindCluster(options.server));
   v1::RetryTransfersRequest request;
   request.set_job_id(options.job_id);
   request.set_destination(options.destination);
@@ -56,7 +56,7 @@ absl::Status Retry(const RetryOptions& options) {
   if (NoneOf(answers)) return completeness;
   int count = 0;
   for (const client::NodeAnswer<int>& answer : answers) count += answer.value.value_or(0);
-  ISO_RETURN_IF_ERROR(options.json.Report(absl::StrCat(count, " instances are tried again\n"),
+  ISO_RETURN_IF_ERROR(options.json.Report(absl::StrCat(count, " instances are tried now\n"),
                                           {{"instance_count", count}}));
   return completeness;
 }
@@ -84,17 +84,21 @@ void AddSendCommand(flags::Command program) {
 
 void AddRetryCommand(flags::Command program) {
   auto options = std::make_shared<RetryOptions>();
-  flags::Command command =
-      program.Subcommand("retry", "Try again to send what DICOM destinations have refused");
+  flags::Command command = program.Subcommand(
+      "retry", "Try now to send what DICOM destinations have refused, or what waits for them");
   command.Footer(
       "Examples:\n"
       "  isocenter retry JOB\n"
-      "  isocenter retry --to PACS        all that PACS has refused\n"
-      "  isocenter retry --all");
+      "  isocenter retry --to PACS        all that PACS has refused or that waits for it\n"
+      "  isocenter retry --all\n"
+      "What waits for its next attempt (`isocenter transfers` tells when that is) is tried at "
+      "once.");
   flags::Option job = AddJobArgument(command, options->job_id);
   flags::Option to =
       command.Add("--to", options->destination, "only to this destination").Type("AE");
-  command.AddSwitch("--all", options->all, "everything that has failed").Excludes(job).Excludes(to);
+  command.AddSwitch("--all", options->all, "everything that has failed or waits")
+      .Excludes(job)
+      .Excludes(to);
   options->json.AddFlag(command);
   AddServerFlags(command, options->server);
   command.Does([options] { return Retry(*options); });

@@ -15,6 +15,7 @@
 #include "client/cli/options/simulate_flags.h"
 #include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/cli/output/warning_printer.h"
 #include "client/cli/physics_frames.h"
 #include "client/cli/rabbitct_data_set.h"
 #include "client/cli/scatter_estimate.h"
@@ -283,6 +284,8 @@ absl::Status Simulate(const SimulateOptions& options) {
   const std::string format = FormatOf(options);
   if (format == "dicom-xa") trajectory = formats::SeenFromDetector(trajectory, detector.columns);
   ISO_RETURN_IF_ERROR(CheckOutputs(options, format, static_cast<int64_t>(trajectory.size())));
+  WarningPrinter warnings;
+  if (const auto text = DisplacementWarning(options.trajectory, trajectory)) warnings.Print(*text);
   ISO_ASSIGN_OR_RETURN(const std::vector<RigidPose> poses,
                        MotionPoses(options.motion, static_cast<int>(trajectory.size())));
   // Matrices of the object at rest: what the arm says stays as it is, and is written.
@@ -323,6 +326,7 @@ void AddSimulateCommand(flags::Command program) {
       "  isocenter simulate --phantom head --out raw --physics room3.textproto\n"
       "  isocenter simulate --phantom head --out moved --motion smooth --motion-mm 4 --poses "
       "true.csv\n"
+      "  isocenter simulate --phantom head --out wide --trajectory circle --displace-px 120\n"
       "  isocenter simulate --beads helix --out beads --photons 30000 --matrices true.csv\n"
       "  isocenter simulate --sweep dark --out dark --physics room3.textproto --frames 100\n"
       "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "

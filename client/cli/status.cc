@@ -78,7 +78,7 @@ absl::Status ShowOne(const v1::NodeStatus& status, const JsonOutput& json) {
 
 absl::Status Show(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, FindCluster(options.server));
   const std::vector<NodeAnswer> answers = cluster.AskAll<v1::NodeStatus>(
       [](const client::ServiceChannel& channel) { return client::NodeClient(channel).Status(); });
   absl::Status completeness = Completeness(answers);

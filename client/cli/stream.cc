@@ -21,6 +21,7 @@
 #include "client/cli/options/acquisition_flags.h"
 #include "client/cli/options/frame_list.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/preview_file.h"
@@ -83,7 +84,7 @@ absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& heade
 
 /// What this side measured.
 struct Sent {
-  int64_t frames = 0;
+  int64_t frames = 0;  // 0: the service had them all, of a job that was taken up again
   absl::Time begin, last_frame, result;
 };
 
@@ -94,7 +95,8 @@ absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>
   const int64_t first = stream.accepted().next_frame_index();
   std::vector<std::byte> pixels(source.frame_bytes());
   ProgressBar bar("frames", "frames", frames);
-  Sent sent{.begin = absl::Now()};
+  const absl::Time begin = absl::Now();
+  Sent sent{.begin = begin, .last_frame = begin};
   for (int64_t i = first; i < frames; ++i) {
     if (skipped.count(static_cast<uint32_t>(i)) != 0) continue;
     ISO_RETURN_IF_ERROR(source.Read(i, pixels));
@@ -130,8 +132,10 @@ std::string Summary(const Streamed& streamed) {
   std::vector<TableRow> rows = {
       {"job", result.job_id()},
       {"node", streamed.node},
-      {"frames", absl::StrFormat("%d in %.2f s (%.1f per second)", sent.frames, sending,
-                                 sending > 0 ? (sent.frames - 1) / sending : 0.0)},
+      {"frames", sent.frames == 0
+                     ? "none sent: the service had all of them"
+                     : absl::StrFormat("%d in %.2f s (%.1f per second)", sent.frames, sending,
+                                       sending > 0 ? (sent.frames - 1) / sending : 0.0)},
       {"volume", GridText(result.grid())},
   };
   const v1::Job& job = streamed.job;
@@ -297,6 +301,7 @@ absl::Status Stream(const Options& options) {
   Interrupt interrupt;
   ISO_RETURN_IF_ERROR(CheckTogether(options));
   ISO_RETURN_IF_ERROR(CheckOutputs(options));
+  ISO_RETURN_IF_ERROR(CheckServer(options.server));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSource> source,
                        OpenAcquisition(options.acquisition));
   ISO_ASSIGN_OR_RETURN(const std::set<uint32_t> skipped,

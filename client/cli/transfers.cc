@@ -67,7 +67,7 @@ std::vector<v1::Transfer> Merged(const Answers& answers, int limit) {
 
 absl::Status Transfers(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, FindCluster(options.server));
   const v1::ListTransfersRequest filter = FilterOf(options);
   std::string shown;
   while (true) {

@@ -7,6 +7,7 @@
 #include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
+#include "client/cli/output/going_on.h"
 #include "client/cli/output/iteration_printer.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
@@ -40,6 +41,7 @@ class Display {
     v1::JobProgress progress = job.progress();
     progress.set_state(job.state());
     states_.Show(progress);
+    ShowFindings(job);
   }
 
  private:
@@ -53,11 +55,19 @@ class Display {
     if (job.has_geometry()) std::fprintf(file_, "geometry %s\n", SetText(job.geometry()).c_str());
   }
 
+  /// Once: they come with the volume.
+  void ShowFindings(const v1::Job& job) {
+    if (findings_shown_ || job.finding().empty()) return;
+    findings_shown_ = true;
+    states_.Clear();
+    for (const std::string& finding : job.finding()) std::fprintf(file_, "%s\n", finding.c_str());
+  }
+
   std::FILE* const file_;
   IterationPrinter printer_;
   StatePrinter states_;
   int iterations_ = 0;
-  bool sets_shown_ = false;
+  bool sets_shown_ = false, findings_shown_ = false;
 };
 
 absl::Status Watch(const Options& options) {
@@ -70,17 +80,18 @@ absl::Status Watch(const Options& options) {
   absl::StatusOr<v1::Job> job;
   {
     Display display(options.json.progress());
-    job = client::JobClient(channel).Watch(
+    job = client::JobClient(channel).Follow(
         options.job_id,
         [&](const v1::Job& now) {
+          SayThatItGoesOn(now);
           for (const v1::JobWarning& warning : now.warning()) warnings.Print(warning.text());
           if (now.has_preview()) preview.Show(now.preview());
           display.Show(now);
           return true;
         },
-        !options.preview.empty());
+        [&](const absl::Status& why) { warnings.Print(LostText(why)); }, !options.preview.empty());
   }
-  if (!job.ok()) return job.status();
+  if (!job.ok()) return WithWayBack(job.status(), options.job_id);
   if (const absl::Status s = preview.Close(); !s.ok()) warnings.Print(std::string(s.message()));
   ISO_RETURN_IF_ERROR(options.json.Report("", ToJson(*job)));
   if (job->state() == v1::JOB_STATE_COMPLETED) return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <limits>
 #include <new>
 #include <optional>
@@ -16,12 +17,14 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/flags/choices.h"
 #include "client/flags/completion.h"
 #include "client/flags/incomplete.h"
+#include "client/flags/standard_output.h"
 #include "client/flags/usage.h"
 #include "client/flags/wrong_usage.h"
 
@@ -79,6 +82,17 @@ CLI::Option* OfItsType(CLI::Option* option) {
     option->transform(Between<Number>(Limits::lowest(), Limits::max(), ""));
   }
   return option;
+}
+
+/// A text that is another flag of the command: its own value is missing.
+CLI::Validator NoFlagOf(const CLI::App* app) {
+  return CLI::Validator(
+      [app](std::string& text) -> std::string {
+        const bool is_flag = absl::StartsWith(text, "--") && text.size() > 2 &&
+                             app->get_option_no_throw(text) != nullptr;
+        return is_flag ? absl::StrCat("'", text, "', which is a flag: the value is missing") : "";
+      },
+      "");
 }
 
 constexpr char kOutOfMemory[] =
@@ -287,7 +301,11 @@ Option Command::Placed(Option option) const {
 
 template <class T>
 Option Command::Add(const std::string& names, T& target, const std::string& help) {
-  return Placed(Option(OfItsType<T>(app_->add_option(names, target, help))));
+  CLI::Option* const option = OfItsType<T>(app_->add_option(names, target, help));
+  if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::filesystem::path>) {
+    option->check(NoFlagOf(app_));
+  }
+  return Placed(Option(option));
 }
 
 template Option Command::Add(const std::string&, std::string&, const std::string&);
@@ -373,7 +391,14 @@ std::optional<int> Program::Parse(int argc, const char* const* argv) {
     if (action_ || app_->get_require_subcommand_min() == 0) return std::nullopt;
     wrong = ExplainMissingCommand(*app_);
   } catch (const CLI::Success& asked) {
-    return app_->exit(asked);
+    const int code = app_->exit(asked);
+    std::cout.flush();  // what the parser printed, which shares its file with stdout
+    const absl::Status printed = FlushStandardOutput();
+    if (printed.ok() && std::cout) return code;
+    std::fprintf(
+        stderr, "%s: %s\n", name_.c_str(),
+        printed.ok() ? "cannot write to standard output" : std::string(printed.message()).c_str());
+    return 1;
   } catch (const CLI::ParseError& error) {
     wrong = ExplainUsage(*app_, error);
   }
@@ -387,7 +412,8 @@ int Program::Run(int argc, const char* const* argv) {
   std::set_terminate(EndUncaught);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of writing
   if (const std::optional<int> exit_code = Parse(argc, argv)) return *exit_code;
-  const absl::Status status = Act(action_);
+  absl::Status status = Act(action_);
+  if (status.ok()) status = FlushStandardOutput();
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(status.message()).c_str());
   if (status.GetPayload(kShort)) return kExitShort;

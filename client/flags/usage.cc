@@ -172,10 +172,12 @@ std::string WrongValue(const CLI::App& app, absl::string_view message) {
   const size_t colon = message.find(": ");
   if (option == nullptr || colon == absl::string_view::npos) return std::string(message);
   std::string text = absl::StrCat(Shown(*option), " is ", message.substr(colon + 2));
-  if (option->get_delimiter() != '\0') {
-    absl::StrAppend(&text, ", ", option->get_items_expected_min(), " of them with '",
-                    std::string(1, option->get_delimiter()), "' between them");
-  }
+  if (option->get_delimiter() == '\0') return text;
+  const int values = option->get_items_expected_min();
+  // Of what is legal, hence before what may have been meant.
+  text.insert(std::min(text.find("; did you mean"), text.size()),
+              absl::StrCat(values > 1 ? absl::StrCat(", ", values, " of them") : ", or several",
+                           " with '", std::string(1, option->get_delimiter()), "' between them"));
   return text;
 }
 
@@ -187,14 +189,22 @@ std::string WrongCount(const CLI::App& app, absl::string_view message) {
   const CLI::Option* option = NamedAtFront(app, message);
   if (option == nullptr) return "a flag has too few or too many values";
   if (absl::StrContains(message, "At Most")) {
-    return absl::StrCat(Shown(*option), " is given ", option->count(), " times; legal is once");
+    const size_t each = std::max(option->get_items_expected_max(), 1);  // values of one time
+    return absl::StrCat(Shown(*option), " is given ", option->count() / each,
+                        " times; legal is once");
   }
   const int wanted = option->get_items_expected_min();
   std::string values = wanted == 1 ? "a value" : absl::StrCat(wanted, " values");
   if (option->get_delimiter() != '\0') {
     absl::StrAppend(&values, " with '", std::string(1, option->get_delimiter()), "' between them");
   }
-  return absl::StrCat(Shown(*option), " needs ", values, ": ", option->get_description(),
+  std::string given;
+  if (option->count() > 0) {
+    const char between = option->get_delimiter() == '\0' ? ' ' : option->get_delimiter();
+    given =
+        absl::StrCat(" is '", absl::StrJoin(option->results(), std::string(1, between)), "', but");
+  }
+  return absl::StrCat(Shown(*option), given, " needs ", values, ": ", option->get_description(),
                       LegalText(ChoicesOf(*option)));
 }
 

@@ -6,15 +6,33 @@
 #include "client/formats/dicom/xa_run.h"
 #include "client/formats/rabbitct.h"
 #include "client/formats/rtk_acquisition.h"
+#include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
+
+namespace {
+
+/// What says its own projections and counts, and would have them passed over in silence.
+absl::Status CheckAlone(const std::filesystem::path& path, absl::string_view what,
+                        const std::filesystem::path& projections,
+                        const std::optional<double>& i0_counts) {
+  if (projections.empty() && !i0_counts) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(projections.empty() ? "--i0" : "--projections", " with '", path.string(), "', ",
+                   what, ", which has that itself; legal is to leave it out"));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
     const std::filesystem::path& path, const std::filesystem::path& projections,
     std::optional<double> i0_counts) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    if (std::filesystem::exists(path / "bundle.json", ignored)) return OpenBundle(path);
+    if (std::filesystem::exists(path / "bundle.json", ignored)) {
+      ISO_RETURN_IF_ERROR(CheckAlone(path, "a bundle", projections, i0_counts));
+      return OpenBundle(path);
+    }
     return absl::NotFoundError(absl::StrCat(
         "'", path.string(),
         "' is a directory without bundle.json; legal is a bundle, as isocenter simulate writes "
@@ -23,7 +41,10 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
   if (!std::filesystem::exists(path, ignored)) {
     return absl::NotFoundError(absl::StrCat("there is no ", path.string()));
   }
-  if (path.extension() == ".rct" || path.extension() == ".rctd") return OpenRabbitCt(path);
+  if (path.extension() == ".rct" || path.extension() == ".rctd") {
+    ISO_RETURN_IF_ERROR(CheckAlone(path, "a RabbitCT data set", projections, i0_counts));
+    return OpenRabbitCt(path);
+  }
   if (path.extension() == ".xml") {
     constexpr double kRtkI0Counts = 65535;
     if (!projections.empty()) {

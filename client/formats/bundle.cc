@@ -4,11 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/formats/file.h"
+#include "client/formats/json_file.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/corrections.h"
 #include "proto/text/message_text.h"
@@ -62,6 +64,14 @@ absl::StatusOr<std::vector<float>> ReadDoses(const std::filesystem::path& path, 
   }
   ISO_RETURN_IF_ERROR(CheckDoses(path.string(), doses, frames));
   return doses;
+}
+
+/// As an error shows it. Printing what is nested deeply would take as deep a stack.
+std::string Shown(const nlohmann::json& value) {
+  constexpr size_t kMostShown = 60;
+  if (value.is_number()) return value.dump();
+  if (!value.is_string()) return absl::StrCat("no number or text, but ", value.type_name());
+  return absl::StrCat("\"", absl::CHexEscape(value.get<std::string>().substr(0, kMostShown)), "\"");
 }
 
 class BundleSource : public FrameSource {
@@ -165,20 +175,18 @@ class BundleSink : public FrameSink {
 
 absl::StatusOr<BundleDescription> ReadBundleDescription(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / kDescriptionFile;
-  ISO_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kTextLimit));
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("format") || json["format"] != kFormatName) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path.string(), ": \"format\" is not \"", kFormatName, "\""));
+  ISO_ASSIGN_OR_RETURN(const nlohmann::json json, ReadJsonObject(path, kTextLimit));
+  const auto format = json.find("format");
+  if (format == json.end() || *format != kFormatName) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path.string(), ": \"format\" is ", format == json.end() ? "missing" : Shown(*format),
+        "; legal is \"", kFormatName, "\""));
   }
   const auto version = json.find("version");
   if (version == json.end() || *version != kBundleVersion) {
-    // Printing what is nested deeply would take as deep a stack.
-    return absl::InvalidArgumentError(absl::StrCat(path.string(), ": \"version\" is ",
-                                                   version == json.end()  ? "missing"
-                                                   : version->is_number() ? version->dump()
-                                                                          : "no number",
-                                                   "; legal is ", kBundleVersion));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path.string(), ": \"version\" is ", version == json.end() ? "missing" : Shown(*version),
+        "; legal is ", kBundleVersion));
   }
   BundleDescription description;
   if (json.contains("description") && json["description"].is_object()) {

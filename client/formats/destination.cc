@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/flags/wrong_usage.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
@@ -30,7 +31,7 @@ absl::Status CheckEnding(const Destination& to) {
       std::ranges::find(endings, to.path.extension().string()) != endings.end()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
+  return flags::WrongUsage(
       absl::StrCat(Named(to), "; legal is a file that ends in ", absl::StrJoin(endings, " or ")));
 }
 

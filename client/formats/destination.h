@@ -22,9 +22,10 @@ struct Destination {
 };
 
 /// Whether OutputFile can write such a file, as far as can be told without writing it; of a .mhd
-/// also the .raw beside it. Errors, naming the flag, the path and what is legal: INVALID_ARGUMENT
-/// (ending; a directory; no regular file; an input), NOT_FOUND (no such directory), ALREADY_EXISTS,
-/// PERMISSION_DENIED, RESOURCE_EXHAUSTED (what is needed, what is free).
+/// also the .raw beside it. Errors, naming the flag, the path and what is legal: wrong usage (the
+/// ending, which no file can have that this command writes), INVALID_ARGUMENT (a directory; no
+/// regular file; an input), NOT_FOUND (no such directory), ALREADY_EXISTS, PERMISSION_DENIED,
+/// RESOURCE_EXHAUSTED (what is needed, what is free).
 absl::Status CheckFileDestination(const Destination& destination);
 
 /// Whether a name ends as files do: of volumes, pictures, archives, texts, programs' data; in any

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/formats/dicom/file_bounds.h"
 #include "client/formats/dicom/xa_attributes.h"
@@ -80,13 +81,24 @@ absl::Status ReadPixels(DcmDataset& data, Slice& slice) {
   return absl::OkStatus();
 }
 
+/// Whether a file is to be read as DICOM: it begins so, or has nothing to begin with, or its name
+/// says so. Passed over in silence, such a one would be missed as a gap beside innocent files.
+bool IsMeantAsDicom(const std::filesystem::path& path) {
+  std::error_code unreadable;
+  return IsDicomFile(path) || std::filesystem::file_size(path, unreadable) == 0 ||
+         absl::EqualsIgnoreCase(path.extension().string(), ".dcm");
+}
+
 /// Whether the file is a CT image, which is then in `format`.
 absl::StatusOr<bool> LoadCt(const std::filesystem::path& path, DcmFileFormat& format) {
-  if (!IsDicomFile(path)) return false;
+  if (!IsMeantAsDicom(path)) return false;
   if (const absl::Status bounded = CheckDicomFile(path); !bounded.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(path.string(), ": ", bounded.message()));
+    return absl::Status(bounded.code(), absl::StrCat(path.string(), ": ", bounded.message()));
   }
-  if (format.loadFile(path.c_str()).bad()) return false;
+  if (format.loadFile(path.c_str()).bad()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), " cannot be read as a DICOM file; copy it again"));
+  }
   DcmDataset& data = *format.getDataset();
   return DicomText(data, DCM_Modality) == "CT" && data.tagExists(DCM_PixelData);
 }
@@ -165,6 +177,52 @@ absl::StatusOr<std::vector<Slice>> ReadSlices(const std::filesystem::path& direc
   return slices;
 }
 
+/// Which two neighbours are not as far apart as the others, or not on one line: the slices
+/// themselves may be right, and what is missing lies between them. `slices`: sorted, 2 and more.
+std::string UnevenNeighbours(const Vec3& normal, const std::vector<Slice>& slices) {
+  std::vector<double> distances;
+  for (size_t k = 0; k + 1 < slices.size(); ++k) {
+    distances.push_back(Dot(slices[k + 1].position - slices[k].position, normal));
+  }
+  const auto between = [&](size_t k) {
+    const auto place = [&](size_t i) {
+      return absl::StrCat(slices[i].file, " (at ", Dot(slices[i].position, normal), " mm)");
+    };
+    return absl::StrCat(place(k), " and ", place(k + 1));
+  };
+  std::vector<double> sorted = distances;
+  std::ranges::sort(sorted);
+  const double usual = sorted[(sorted.size() - 1) / 2];
+  // Of double slices, a thousandth of the mean distance may be digits.
+  const double mean = (Dot(slices.back().position - slices.front().position, normal)) /
+                      static_cast<double>(distances.size());
+  const auto nearest = std::ranges::min_element(distances);
+  if (*nearest <= 1e-3 * mean) {
+    return absl::StrCat(between(nearest - distances.begin()),
+                        " are at the same place: one of them is double");
+  }
+  const auto farthest = std::ranges::max_element(distances);
+  if (*farthest > 1.05 * usual) {
+    std::string text = absl::StrCat("between ", between(farthest - distances.begin()), " are ",
+                                    *farthest, " mm, between most others ", usual, " mm");
+    const auto missing = std::llround(*farthest / usual) - 1;
+    if (missing >= 1) absl::StrAppend(&text, ": about ", missing, " missing");
+    return text;
+  }
+  if (*nearest < 0.95 * usual) {
+    return absl::StrCat("between ", between(nearest - distances.begin()), " are ", *nearest,
+                        " mm, between most others ", usual, " mm");
+  }
+  for (size_t k = 0; k < distances.size(); ++k) {
+    const double aside = Norm(slices[k + 1].position - slices[k].position - distances[k] * normal);
+    if (aside > 0.01 * usual) {
+      return absl::StrCat("between ", between(k), " they move ", aside,
+                          " mm aside: the gantry was tilted");
+    }
+  }
+  return absl::StrCat("neighbours are ", sorted.front(), " to ", sorted.back(), " mm apart");
+}
+
 /// Sorts the slices along their normal; the distance of neighbours.
 absl::StatusOr<double> SortAlong(const Vec3& normal, std::vector<Slice>& slices) {
   std::sort(slices.begin(), slices.end(), [&](const Slice& a, const Slice& b) {
@@ -172,14 +230,14 @@ absl::StatusOr<double> SortAlong(const Vec3& normal, std::vector<Slice>& slices)
   });
   const double extent = Dot(slices.back().position, normal) - Dot(slices.front().position, normal);
   const double spacing = extent / (slices.size() - 1);
-  for (size_t k = 0; k < slices.size(); ++k) {
+  const auto is_even = [&](size_t k) {
     const Vec3 expected = slices.front().position + (k * spacing) * normal;
-    if (!(spacing > 0) ||
-        Norm(slices[k].position - expected) > 0.05 * spacing + std::min(1e-3, 0.05 * spacing)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          slices[k].file, ": slices are not evenly spaced along their normal (mean distance ",
-          spacing, " mm); a slice is missing, double, or the gantry was tilted"));
-    }
+    return Norm(slices[k].position - expected) <= 0.05 * spacing + std::min(1e-3, 0.05 * spacing);
+  };
+  for (size_t k = 0; k < slices.size(); ++k) {
+    if (spacing > 0 && is_even(k)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "slices are not evenly spaced along their normal: ", UnevenNeighbours(normal, slices)));
   }
   return spacing;
 }

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/formats/json_file.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 
@@ -113,11 +114,7 @@ bool IsFanBeamScan(const std::filesystem::path& path) {
 
 absl::StatusOr<FanBeamScan> FanBeamScan::Open(const std::filesystem::path& directory) {
   const std::string where = (directory / kDescriptionFile).string();
-  ISO_ASSIGN_OR_RETURN(const std::string text, ReadText(where, kTextLimit));
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) {
-    return absl::InvalidArgumentError(absl::StrCat(where, " is no object of JSON"));
-  }
+  ISO_ASSIGN_OR_RETURN(const nlohmann::json json, ReadJsonObject(where, kTextLimit));
   Fields fields(json, where);
   fields.Choice("format", {kFormatName});
   fields.Integer("version", kFanBeamVersion, kFanBeamVersion);

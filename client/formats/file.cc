@@ -9,7 +9,9 @@
 #include <cstring>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
@@ -102,7 +104,7 @@ absl::StatusOr<OutputFile> OutputFile::Create(const std::filesystem::path& path)
   OutputFile output;
   output.path_ = path;
   output.temporary_ = path;
-  output.temporary_ += absl::StrCat(".", getpid(), ".part");
+  output.temporary_ += PartialSuffix();
   output.partial_.reset(Announce(output.temporary_));
   output.file_.reset(std::fopen(output.temporary_.c_str(), "wb"));
   if (!output.file_) return ErrnoStatus(errno, absl::StrCat("cannot write ", path.string()));
@@ -116,11 +118,22 @@ void OutputFile::Forget::operator()(char* name) const {
   }
 }
 
-void RemovePartialFiles() {
+std::string PartialSuffix() { return absl::StrCat(".", getpid(), ".part"); }
+
+bool IsPartial(const std::filesystem::path& path) {
+  const std::vector<std::string> parts = absl::StrSplit(path.filename().string(), '.');
+  int process = 0;
+  return parts.size() >= 3 && parts.back() == "part" &&
+         absl::SimpleAtoi(parts[parts.size() - 2], &process);
+}
+
+bool RemovePartialFiles() {
+  bool removed = false;
   for (std::atomic<char*>& slot : partial_names) {
     const char* const name = slot.exchange(nullptr);
-    if (name != nullptr) unlink(name);
+    if (name != nullptr && unlink(name) == 0) removed = true;
   }
+  return removed;
 }
 
 OutputFile::~OutputFile() {

@@ -64,10 +64,16 @@ class OutputFile {
   std::filesystem::path temporary_;
 };
 
+/// What stands behind the name of a file or directory that this process has not completed:
+/// ".PROCESS.part".
+std::string PartialSuffix();
+/// Whether that stands behind a name, of whichever process.
+bool IsPartial(const std::filesystem::path& path);
+
 /// Removes what all OutputFiles that are not complete have written (of more than 32 at once the
-/// first ones). For a program that ends here: it takes no lock and may be called by a signal's
-/// handler.
-void RemovePartialFiles();
+/// first ones); whether there were any. For a program that ends here: it takes no lock and may be
+/// called by a signal's handler.
+bool RemovePartialFiles();
 
 /// The whole of a small text file. Errors: as InputFile; INVALID_ARGUMENT above `limit_bytes`.
 absl::StatusOr<std::string> ReadText(const std::filesystem::path& path, uint64_t limit_bytes);

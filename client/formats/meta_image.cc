@@ -20,6 +20,9 @@ namespace isocenter::formats {
 namespace {
 
 constexpr size_t kHeaderLimit = 64 * 1024;
+// The third axis of a projection stack counts views, of which there may be up to 10000.
+constexpr char kSizes[] = "3 whole numbers, 1 to 8192 for the first two, 1 to 10000 for the third";
+constexpr char kSpacings[] = "3 finite numbers above 0, in mm";
 
 const std::pair<const char*, ElementType> kTypes[] = {
     {"MET_CHAR", ElementType::kInt8},     {"MET_UCHAR", ElementType::kUint8},
@@ -47,9 +50,10 @@ struct Tags {
   }
   bool Flag(const char* tag) const { return absl::EqualsIgnoreCase(Get(tag), "true"); }
 
-  /// Numbers of a tag; nothing when the tag is absent.
+  /// Numbers of a tag; nothing when the tag is absent. `legal`: what errors say that they may be.
   template <class T>
-  absl::StatusOr<std::vector<T>> Numbers(const char* tag, size_t count) const {
+  absl::StatusOr<std::vector<T>> Numbers(const char* tag, size_t count,
+                                         absl::string_view legal) const {
     std::vector<T> numbers;
     for (absl::string_view word :
          absl::StrSplit(Get(tag), absl::ByAnyChar(" \t"), absl::SkipEmpty())) {
@@ -60,11 +64,11 @@ struct Tags {
       } else {
         parsed = absl::SimpleAtoi(word, &number);
       }
-      if (!parsed) return Error(tag, absl::StrCat(count, " numbers"));
+      if (!parsed) return Error(tag, legal);
       numbers.push_back(number);
     }
     if (!numbers.empty() && numbers.size() != count) {
-      return Error(tag, absl::StrCat(count, " numbers"));
+      return Error(tag, legal);
     }
     return numbers;
   }
@@ -75,6 +79,9 @@ absl::StatusOr<Tags> ReadTags(const std::filesystem::path& path) {
   std::string text(std::min<uint64_t>(file.size(), kHeaderLimit), '\0');
   ISO_RETURN_IF_ERROR(file.ReadAt(0, std::as_writable_bytes(std::span(text))));
   Tags tags{.name = file.name()};
+  if (text.empty()) {
+    return absl::DataLossError(absl::StrCat(tags.name, " is empty: it has 0 bytes"));
+  }
   size_t begin = 0;
   while (begin < text.size()) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -177,12 +184,12 @@ absl::Status ReadSize(const Tags& tags, MetaImageHeader& header) {
   if (auto n = tags.Get("ElementNumberOfChannels"); !n.empty() && n != "1") {
     return tags.Error("ElementNumberOfChannels", "1");
   }
-  ISO_ASSIGN_OR_RETURN(const std::vector<int64_t> size, tags.Numbers<int64_t>("DimSize", 3));
-  if (size.size() != 3) return tags.Error("DimSize", "3 numbers");
+  ISO_ASSIGN_OR_RETURN(const std::vector<int64_t> size,
+                       tags.Numbers<int64_t>("DimSize", 3, kSizes));
+  if (size.size() != 3) return tags.Error("DimSize", kSizes);
   for (int a = 0; a < 3; ++a) {
-    // The third axis of a projection stack counts views, of which there may be up to 10000.
     if (size[a] < 1 || size[a] > (a == 2 ? 10000 : 8192)) {
-      return tags.Error("DimSize", "1 to 8192 for the first two numbers, 1 to 10000 for the third");
+      return tags.Error("DimSize", kSizes);
     }
     header.size[a] = size[a];
   }
@@ -191,18 +198,21 @@ absl::Status ReadSize(const Tags& tags, MetaImageHeader& header) {
 
 absl::Status ReadGeometry(const Tags& tags, MetaImageHeader& header) {
   for (const char* tag : {"ElementSize", "ElementSpacing"}) {  // ElementSpacing wins
-    ISO_ASSIGN_OR_RETURN(const std::vector<double> spacing, tags.Numbers<double>(tag, 3));
+    ISO_ASSIGN_OR_RETURN(const std::vector<double> spacing,
+                         tags.Numbers<double>(tag, 3, kSpacings));
     for (size_t a = 0; a < spacing.size(); ++a) {
-      if (!(spacing[a] > 0)) return tags.Error(tag, "3 numbers above 0");
+      if (!(spacing[a] > 0)) return tags.Error(tag, kSpacings);
       header.spacing[a] = spacing[a];
     }
   }
   for (const char* tag : {"Origin", "Position", "Offset"}) {  // synonyms; Offset wins
-    ISO_ASSIGN_OR_RETURN(const std::vector<double> offset, tags.Numbers<double>(tag, 3));
+    ISO_ASSIGN_OR_RETURN(const std::vector<double> offset,
+                         tags.Numbers<double>(tag, 3, "3 finite numbers, in mm"));
     std::copy(offset.begin(), offset.end(), header.offset.begin());
   }
   for (const char* tag : {"Orientation", "Rotation", "TransformMatrix"}) {
-    ISO_ASSIGN_OR_RETURN(const std::vector<double> axes, tags.Numbers<double>(tag, 9));
+    ISO_ASSIGN_OR_RETURN(const std::vector<double> axes,
+                         tags.Numbers<double>(tag, 9, "9 finite numbers"));
     std::copy(axes.begin(), axes.end(), header.axes.begin());
   }
   return absl::OkStatus();
@@ -232,7 +242,8 @@ absl::Status FindData(const Tags& tags, const std::filesystem::path& path,
   const bool local = absl::EqualsIgnoreCase(data_file, "LOCAL");
   header.data_path = local ? path : path.parent_path() / data_file;
   ISO_ASSIGN_OR_RETURN(const InputFile data, InputFile::Open(header.data_path));
-  ISO_ASSIGN_OR_RETURN(const std::vector<int64_t> skip, tags.Numbers<int64_t>("HeaderSize", 1));
+  ISO_ASSIGN_OR_RETURN(const std::vector<int64_t> skip,
+                       tags.Numbers<int64_t>("HeaderSize", 1, "a whole number, -1 or more"));
   if (local) {
     header.data_offset = tags.end;
   } else if (!skip.empty() && skip[0] == -1) {  // the data are at the end of the file

@@ -1,7 +1,5 @@
 #include "client/formats/staged_directory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/formats/destination.h"
+#include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
@@ -30,6 +29,8 @@ absl::StatusOr<std::vector<fs::path>> EntriesOf(const fs::path& directory) {
     entries.push_back(entry->path());
   }
   if (error) return Failed("list", directory, error);
+  // What a killed program has left is nobody's data, and may be what another one writes just now.
+  std::erase_if(entries, [](const fs::path& entry) { return IsPartial(entry); });
   std::ranges::sort(entries);
   return entries;
 }
@@ -68,7 +69,7 @@ absl::StatusOr<StagedDirectory> StagedDirectory::Create(const fs::path& director
   const fs::path target = WithoutSlash(directory);
   std::error_code error;
   const bool is_new = !fs::exists(target, error);
-  const std::string suffix = absl::StrCat(".", getpid(), ".part");
+  const std::string suffix = PartialSuffix();
   fs::path staging = target / suffix;
   if (is_new) (staging = target) += suffix;
   fs::create_directories(staging, error);

@@ -133,7 +133,8 @@ absl::Status CheckFound(const Cylinder& cylinder, double seen_mm, double most_er
   return NotGoodEnough(
       {"the diameter that the scan shows", seen_mm, "mm"},
       absl::StrFormat("within %g %% of the given %g mm", most_error_percent, cylinder.diameter_mm),
-      "is it the water's own, without the wall, and is nothing else in the beam?");
+      "is it the water's own, without the wall; is nothing else in the beam, and was nothing in "
+      "that of the set's flat frames?");
 }
 
 absl::Status CheckAir(const std::vector<MeasuredRay>& rays, const Cylinder& cylinder) {
@@ -148,10 +149,12 @@ absl::Status CheckAir(const std::vector<MeasuredRay>& rays, const Cylinder& cyli
   }
   for (const auto& [view, count] : views) {
     if (count.air >= kLeastAirShare * count.all) continue;
-    return NotGoodEnough({absl::StrCat("air beside the cylinder in frame ", view),
-                          100.0 * count.air / count.all, "% of the row"},
-                         absl::StrFormat("%g %% at least", 100 * kLeastAirShare),
-                         "the dose is read there; move the cylinder, or take a thinner one");
+    return NotGoodEnough(
+        {absl::StrCat("air beside the cylinder in frame ", view), 100.0 * count.air / count.all,
+         "% of the row"},
+        absl::StrFormat("%g %% at least", 100 * kLeastAirShare),
+        "the dose is read there; is it a scan of the cylinder, and of nothing else? Else "
+        "move the cylinder, or take a thinner one");
   }
   return absl::OkStatus();
 }

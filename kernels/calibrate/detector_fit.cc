@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/calibrate/air_shadow.h"
 #include "kernels/calibrate/local_median.h"
 #include "kernels/calibrate/robust.h"
 
@@ -84,6 +85,19 @@ double Unevenness(const std::vector<float>& usual) {
   return 100 * (at(0.95) - at(0.05)) / at(0.5);
 }
 
+std::string ShadowText(const AirSteps& steps) {
+  const AirShadow& shadow = *steps.shadow;
+  return absl::StrFormat(
+      "the air map has a step of %.1f %%; legal is at most %.1f %%: what is within columns %d to "
+      "%d "
+      "of rows %d to %d (%.1f %% of the detector) is %.1f %% %s than its rows and columns are. Was "
+      "an object in the beam of the flat frames? Then sweep again without it; a set that is used "
+      "all the same has its shadow in every volume",
+      steps.largest_percent, steps.legal_percent, shadow.first_column, shadow.last_column,
+      shadow.first_row, shadow.last_row, shadow.share_percent, std::abs(shadow.depth_percent),
+      shadow.depth_percent < 0 ? "darker" : "brighter");
+}
+
 void FillDefects(const Detector& detector, const std::vector<Defect>& kinds,
                  std::vector<float>& map, float least) {
   const std::vector<float> usual = LocalMedian(map, detector);
@@ -145,9 +159,15 @@ absl::StatusOr<DetectorFit> FitDetector(const SweepStatistics& dark, const FlatF
   FillDefects(detector, fit.defects.kinds, fit.response.offset_counts, 0);
   FillDefects(detector, fit.defects.kinds, fit.response.air_counts, 1e-3f);
   ISO_RETURN_IF_ERROR(ops::CheckPixelResponse(fit.response, detector));
+  const AirSteps steps = FindAirSteps(fit.response.air_counts, detector);
+  if (steps.shadow) fit.warnings.push_back(ShadowText(steps));
 
   const auto [least, most] = std::minmax_element(flat.levels().begin(), flat.levels().end());
   fit.figures = {{"air", level, "counts"},
+                 {"dark level",
+                  MedianOver(
+                      pixels, [&](size_t i) { return fit.response.offset_counts[i]; }, false),
+                  "counts"},
                  {"noise of a dark frame",
                   MedianOver(
                       pixels, [&](size_t i) { return dark.Sigma(i); }, false),
@@ -157,6 +177,7 @@ absl::StatusOr<DetectorFit> FitDetector(const SweepStatistics& dark, const FlatF
                             pixels, [&](size_t i) { return answers.Sigma(i); }, false),
                   "%"},
                  {"pixels' differences before", 100 * spread, "%"},
+                 {"largest step of the air map", steps.largest_percent, "%"},
                  air_noise,
                  offset_noise,
                  drift,

@@ -116,6 +116,19 @@ std::string LegalOf(const FieldDescriptor& field) {
   }
 }
 
+/// Whether a word stands where a number is asked for: its range says nothing of that mistake.
+bool IsWordForNumber(const FieldDescriptor& field, absl::string_view shown) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+    case FieldDescriptor::CPPTYPE_ENUM:
+    case FieldDescriptor::CPPTYPE_STRING:
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return false;
+    default:
+      return !shown.empty() && absl::ascii_isalpha(shown[0]);
+  }
+}
+
 /// The largest magnitude of a whole number with this sign.
 uint64_t LargestOf(const FieldDescriptor& field, bool negative) {
   switch (field.cpp_type()) {
@@ -294,6 +307,7 @@ class Walker {
     }
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) shown = Written(at, shown);
     Mistake(at, absl::StrCat(path, " is ", shown.empty() ? "without a value" : Shown(shown),
+                             IsWordForNumber(field, shown) ? ", which is no number" : "",
                              "; legal is ", LegalOf(field), meant));
   }
 

@@ -1,9 +1,12 @@
 #include "proto/wire/acquisition.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/trajectory.h"
+#include "proto/wire/arm_bounds.h"
 #include "proto/wire/geometry.h"
 #include "proto/wire/illegal.h"
 
@@ -24,6 +27,29 @@ absl::StatusOr<recon::PixelType> PixelTypeFromProto(v1::PixelType type) {
 
 absl::Status InMatrix(int view, const absl::Status& why) {
   return absl::InvalidArgumentError(absl::StrCat("matrices.matrix[", view, "]: ", why.message()));
+}
+
+// At the isocentre: a pixel of a nanometre, and a source beyond which rays are parallel.
+constexpr double kMostPixelsPerMm = 1e6;
+constexpr double kMostDepthMm = 1e9;
+
+/// Whether a matrix can be one of an X-ray system: of a number with a wrong exponent, a volume
+/// would come whose voxels nobody understands. `normalized`: `listed`, with w = 1 at the isocentre.
+absl::Status CheckPlausible(const ProjectionMatrix& listed, const ProjectionMatrix& normalized) {
+  for (int row = 0; row < 2; ++row) {
+    for (int column = 0; column < 3; ++column) {
+      if (std::abs(normalized(row, column)) <= kMostPixelsPerMm) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("element ", row * 4 + column, " (row ", row, ", column ", column, ") is ",
+                       listed(row, column), ", at the isocentre ", normalized(row, column),
+                       " pixels per mm; legal is -", kMostPixelsPerMm, " to ", kMostPixelsPerMm));
+    }
+  }
+  const double depth_mm = 1 / Norm({normalized(2, 0), normalized(2, 1), normalized(2, 2)});
+  if (depth_mm <= kMostDepthMm) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("element 11 (row 2, column 3) is ", listed(2, 3), ", which puts the source ",
+                   depth_mm, " mm before the isocentre; legal is up to ", kMostDepthMm));
 }
 
 /// As they were listed, of any scale.
@@ -61,6 +87,11 @@ absl::StatusOr<Trajectory> TrajectoryOf(const v1::AcquisitionHeader& header,
   for (size_t view = 0; view < trajectory.size(); ++view) {
     const absl::StatusOr<ProjectionMatrix> normalized = NormalizeMatrix(trajectory[view]);
     if (!normalized.ok()) return InMatrix(static_cast<int>(view), normalized.status());
+    if (const absl::Status status = CheckPlausible(trajectory[view], *normalized); !status.ok()) {
+      return InMatrix(static_cast<int>(view), status);
+    }
+    const absl::Status arm = CheckArmBounds(*normalized, detector);
+    if (!arm.ok()) return InMatrix(static_cast<int>(view), arm);
     trajectory[view] = *normalized;
   }
   return trajectory;

@@ -14,8 +14,8 @@ namespace isocenter::wire {
 /// finite values per frame; the field, its value and what is legal are named.
 absl::StatusOr<int64_t> CheckedFrameBytes(const v1::AcquisitionHeader& header);
 
-/// Detector, pixels and planned trajectory, valid in all. Errors: INVALID_ARGUMENT naming the
-/// field, its value and what is legal.
+/// Detector, pixels and planned trajectory, valid in all; listed matrices are within
+/// CheckArmBounds. Errors: INVALID_ARGUMENT naming the field, its value and what is legal.
 absl::StatusOr<recon::Acquisition> AcquisitionFromProto(const v1::AcquisitionHeader& header);
 
 }  // namespace isocenter::wire

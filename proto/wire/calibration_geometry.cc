@@ -3,12 +3,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/arm_bounds.h"
 #include "proto/wire/calibration.h"
+#include "proto/wire/geometry.h"
 #include "proto/wire/illegal.h"
 
 namespace isocenter::wire {
 namespace {
 constexpr int kElements = 12, kLeastFrames = 2;
+
+absl::Status InFrame(int frame, const absl::Status& why) {
+  return absl::InvalidArgumentError(absl::StrCat("geometry, frame ", frame, ": ", why.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<Trajectory> GeometryFromProto(const v1::CalibrationSet& set) {
@@ -23,15 +30,15 @@ absl::StatusOr<Trajectory> GeometryFromProto(const v1::CalibrationSet& set) {
     return Illegal("geometry_frames", absl::StrCat(set.geometry_frames()),
                    absl::StrCat("the number of matrices, ", frames));
   }
+  ISO_ASSIGN_OR_RETURN(const Detector detector, DetectorFromProto(set.detector()));
   Trajectory trajectory(frames);
   for (int frame = 0; frame < frames; ++frame) {
     std::copy_n(values.begin() + int64_t{kElements} * frame, kElements,
                 trajectory[frame].m.begin());
     const absl::StatusOr<ProjectionMatrix> normalized = NormalizeMatrix(trajectory[frame]);
-    if (!normalized.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("geometry, frame ", frame, ": ", normalized.status().message()));
-    }
+    if (!normalized.ok()) return InFrame(frame, normalized.status());
+    const absl::Status arm = CheckArmBounds(*normalized, detector);
+    if (!arm.ok()) return InFrame(frame, arm);
     trajectory[frame] = *normalized;
   }
   return trajectory;

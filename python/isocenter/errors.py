@@ -125,7 +125,7 @@ _CLASSES["OUT_OF_RANGE"] = InvalidArgument
 # gRPC's words for a connection that was there, and a proxy's answer.
 _BROKE = (
     *("Socket closed", "Connection reset", "Broken pipe", "GOAWAY", "ransport", "Endpoint", "keepalive", "http2"),
-    "Stream removed",
+    *("Stream removed", "RST_STREAM"),
 )
 _CUT = ("Socket closed", "handshake failed", "Connection reset", "Broken pipe")
 _NEVER_STOOD = ("failed to connect", "connections to all backends", "DNS resolution")

@@ -16,6 +16,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/archive/directories.h"
 #include "server/archive/job_json.h"
+#include "server/archive/reserve.h"
 #include "server/archive/schema.h"
 #include "server/storage/files.h"
 
@@ -48,12 +49,14 @@ Staging::~Staging() {
 }
 
 Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database database,
-                 std::unique_ptr<TransferQueue> transfers, std::unique_ptr<Listing> listing)
+                 std::unique_ptr<TransferQueue> transfers, std::unique_ptr<Listing> listing,
+                 std::unique_ptr<IndexChanges> changes)
     : directory_(std::move(directory)),
       lock_(std::move(lock)),
       database_(std::move(database)),
       transfers_(std::move(transfers)),
-      listing_(std::move(listing)) {}
+      listing_(std::move(listing)),
+      changes_(std::move(changes)) {}
 
 fs::path Archive::ResultDirectory(const std::string& name) const {
   return directory_ / "results" / name;
@@ -82,9 +85,12 @@ absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const fs::path& directory
   ISO_ASSIGN_OR_RETURN(auto transfers,
                        TransferQueue::Open(root / "index.sqlite", root / "results"));
   ISO_ASSIGN_OR_RETURN(auto listing, Listing::Open(root / "index.sqlite", root / "results"));
+  ISO_ASSIGN_OR_RETURN(auto changes, IndexChanges::Open(root / "index.sqlite"));
   std::unique_ptr<Archive> archive(new Archive(root, std::move(lock), std::move(database),
-                                               std::move(transfers), std::move(listing)));
+                                               std::move(transfers), std::move(listing),
+                                               std::move(changes)));
   ISO_RETURN_IF_ERROR(archive->Repair());
+  FillReserve(root);
   return archive;
 }
 
@@ -147,6 +153,7 @@ absl::Status Archive::Delete(const std::string& job_id) {
     absl::MutexLock lock(&mutex_);
     ISO_RETURN_IF_ERROR(
         database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+          directories.clear();
           ISO_RETURN_IF_ERROR(Remove(job_id, directories));
           for (const char* table : {"traces", "transfers", "commitments"}) {
             ISO_RETURN_IF_ERROR(database_.Execute(
@@ -155,9 +162,11 @@ absl::Status Archive::Delete(const std::string& job_id) {
           return database_.Execute("DELETE FROM jobs WHERE id = ?1", {job_id});
         }));
   }
+  changes_->NotifyListener();
   for (const std::string& name : directories) {
     ISO_RETURN_IF_ERROR(RemoveAll(ResultDirectory(name)));
   }
+  FillReserve(directory_);
   return absl::OkStatus();
 }
 
@@ -192,6 +201,7 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
     ISO_RETURN_IF_ERROR(storage::SyncDirectory(target.parent_path()));
     absl::MutexLock lock(&mutex_);
     return database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+      replaced.clear();
       ISO_RETURN_IF_ERROR(Remove(staging.job_id_, replaced));
       ISO_RETURN_IF_ERROR(Insert(staging.job_id_, name, result));
       // What was sent of an earlier result of this job stays known; what is not part of it any more
@@ -215,7 +225,9 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
   // The earlier result is invisible already; what cannot be removed now is removed at the next
   // Open().
   for (const std::string& old : replaced) (void)RemoveAll(ResultDirectory(old));
+  FillReserve(directory_);
   if (!result.destinations.empty()) transfers_->NotifyListener();
+  changes_->NotifyListener();
   return absl::OkStatus();
 }
 

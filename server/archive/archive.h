@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -13,6 +14,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "server/archive/database.h"
+#include "server/archive/dialect.h"
+#include "server/archive/index_changes.h"
 #include "server/archive/listing.h"
 #include "server/archive/records.h"
 #include "server/archive/transfer_queue.h"
@@ -82,6 +85,10 @@ class Archive : public jobs::JobStore {
   TransferQueue& transfers() { return *transfers_; }
   /// Pages of what is stored.
   Listing& listing() { return *listing_; }
+  /// What an index that nodes share has not been told of yet.
+  IndexChanges& changes() { return *changes_; }
+  /// Where the results are.
+  std::filesystem::path results_directory() const { return directory_ / "results"; }
   /// The number that the first series of a job's result has in its study, or would have if it came
   /// next.
   absl::StatusOr<int> SeriesNumber(const std::string& study_uid, const std::string& job_id);
@@ -99,8 +106,13 @@ class Archive : public jobs::JobStore {
 
  private:
   Archive(std::filesystem::path directory, storage::DirectoryLock lock, Database database,
-          std::unique_ptr<TransferQueue> transfers, std::unique_ptr<Listing> listing);
+          std::unique_ptr<TransferQueue> transfers, std::unique_ptr<Listing> listing,
+          std::unique_ptr<IndexChanges> changes);
 
+  /// The rows of a statement, each by `read`.
+  template <class Read>
+  auto Answer(const Statement& statement, const Read& read)
+      -> absl::StatusOr<std::vector<std::invoke_result_t<Read, const Row&>>>;
   std::filesystem::path StagingDirectory() const { return directory_ / "staging"; }
   std::filesystem::path ResultDirectory(const std::string& name) const;
   absl::Status Repair() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -124,6 +136,7 @@ class Archive : public jobs::JobStore {
   Database database_ ABSL_GUARDED_BY(mutex_);
   const std::unique_ptr<TransferQueue> transfers_;
   const std::unique_ptr<Listing> listing_;
+  const std::unique_ptr<IndexChanges> changes_;
 };
 
 }  // namespace isocenter::archive

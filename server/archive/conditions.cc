@@ -8,7 +8,7 @@ namespace isocenter::archive {
 
 std::string Conditions::AddValue(Value value) {
   values_.push_back(std::move(value));
-  return absl::StrCat("?", values_.size());
+  return absl::StrCat(absl::string_view(&mark_, 1), values_.size());
 }
 
 void Conditions::AddList(const char* column, const std::vector<std::string>& list,

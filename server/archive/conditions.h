@@ -1,4 +1,5 @@
-// What a query of the index asks for, as SQL: terms over patients p, studies s and series r.
+// What a query of the index asks for, as SQL: terms over patients p, studies s and series r, as
+// SQLite and PostgreSQL both understand them.
 #pragma once
 
 #include <string>
@@ -13,6 +14,8 @@ namespace isocenter::archive {
 /// The terms of one WHERE clause, all of which have to hold, and their values ?1, ?2, ...
 class Conditions {
  public:
+  /// `mark`: what stands before a value's number.
+  explicit Conditions(char mark = '?') : mark_(mark) {}
   void AddOfStudies(const Selection& selection);
   void AddOfSeries(const Selection& selection);
   /// One of a list; an empty one stands for everything. `form` turns the comparison into a term,
@@ -30,6 +33,7 @@ class Conditions {
   void AddTexts(const char* column, const std::vector<TextTerm>& texts, const char* form = "$0");
   void AddBound(const char* comparison, const std::string& bound);
 
+  char mark_;
   std::vector<std::string> terms_;
   std::vector<Value> values_;
 };

@@ -2,10 +2,14 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
+#include "server/archive/reserve.h"
+#include "server/storage/files.h"
 
 namespace isocenter::archive {
 namespace {
@@ -28,19 +32,33 @@ int64_t Row::Integer(int column) const { return sqlite3_column_int64(statement_,
 
 void Database::Closer::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 
-Database::Database(std::unique_ptr<sqlite3, Closer> connection, std::string name)
-    : connection_(std::move(connection)), name_(std::move(name)) {}
+Database::Database(std::unique_ptr<sqlite3, Closer> connection, std::filesystem::path file)
+    : connection_(std::move(connection)), file_(std::move(file)) {}
 
-absl::Status Database::Error(int code) const {
-  const std::string message =
-      absl::StrCat("index ", name_, ": ", connection_ ? sqlite3_errmsg(connection_.get()) : "",
-                   " (SQLite code ", code, ")");
+bool Database::IsDiskFull(int code) const {
+  if ((code & 0xff) == SQLITE_FULL) return true;
+  const int error = connection_ ? sqlite3_system_errno(connection_.get()) : 0;
+  const bool has_errno = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+  return has_errno && (error == ENOSPC || error == EDQUOT);
+}
+
+absl::Status Database::Error(int code) {
+  const std::string name = absl::StrCat("index ", file_.string());
+  if (IsDiskFull(code)) {
+    met_full_disk_ = true;
+    const absl::StatusOr<uint64_t> free = storage::FreeBytes(file_.parent_path());
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the archive's disk is full: ",
+        free.ok() ? BytesText(static_cast<int64_t>(*free)) : std::string("unknown bytes"),
+        " are free, and ", name, " cannot be written; remove what does not belong there"));
+  }
+  const char* what = connection_ ? sqlite3_errmsg(connection_.get()) : sqlite3_errstr(code);
+  const std::string message = absl::StrCat(name, ": ", what, " (SQLite code ", code, ")");
   switch (code & 0xff) {  // the primary code
-    case SQLITE_FULL:
-      return absl::ResourceExhaustedError(message);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return absl::DataLossError(message);
+      return absl::DataLossError(
+          absl::StrCat(name, " is damaged: ", what, "; restore the last copy of the archive"));
     case SQLITE_CONSTRAINT:
       return absl::FailedPreconditionError(message);
     case SQLITE_READONLY:
@@ -52,24 +70,37 @@ absl::Status Database::Error(int code) const {
   }
 }
 
+absl::Status Database::WithReserve(const std::function<absl::Status()>& write) {
+  absl::Status status;
+  do {
+    met_full_disk_ = false;
+    status = write();
+  } while (met_full_disk_ && ReleaseReserve(file_.parent_path()));
+  return status;
+}
+
 absl::StatusOr<Database> Database::Open(const std::filesystem::path& file) {
   sqlite3* raw = nullptr;
   const int code =
       sqlite3_open_v2(file.c_str(), &raw,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-  Database database(std::unique_ptr<sqlite3, Closer>(raw), file.string());
+  Database database(std::unique_ptr<sqlite3, Closer>(raw), file);
   if (code != SQLITE_OK) return database.Error(code);
   sqlite3_extended_result_codes(raw, 1);
   // Another connection of this process may be writing.
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
-  ISO_RETURN_IF_ERROR(
-      database.ExecuteScript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-                             "PRAGMA foreign_keys=ON;"));
+  // The first look at the file makes those of its log.
+  ISO_RETURN_IF_ERROR(database.WithReserve([&] {
+    return database.ExecuteScript(
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;");
+  }));
   return database;
 }
 
 absl::Status Database::Execute(const std::string& sql, const std::vector<Value>& values) {
-  return Query(sql, values, [](const Row&) {});
+  const auto run = [&] { return Query(sql, values, [](const Row&) {}); };
+  // A part of a transaction is not tried again: the whole may have been rolled back.
+  return sqlite3_get_autocommit(connection_.get()) != 0 ? WithReserve(run) : run();
 }
 
 absl::Status Database::Query(const std::string& sql, const std::vector<Value>& values,
@@ -89,10 +120,10 @@ absl::Status Database::QueryWhile(const std::string& sql, const std::vector<Valu
   const std::unique_ptr<sqlite3_stmt, Finalizer> statement(raw);
   for (size_t i = 0; i < values.size(); ++i) {
     const int index = static_cast<int>(i) + 1;
-    code = values[i].is_text_
-               ? sqlite3_bind_text(raw, index, values[i].text_.data(),
-                                   static_cast<int>(values[i].text_.size()), SQLITE_STATIC)
-               : sqlite3_bind_int64(raw, index, values[i].integer_);
+    const Value& value = values[i];
+    code = value.is_text() ? sqlite3_bind_text(raw, index, value.text().data(),
+                                               static_cast<int>(value.text().size()), SQLITE_STATIC)
+                           : sqlite3_bind_int64(raw, index, value.integer());
     if (code != SQLITE_OK) return Error(code);
   }
   while ((code = sqlite3_step(raw)) == SQLITE_ROW) {
@@ -126,14 +157,16 @@ absl::Status Database::ExecuteScript(const char* sql) {
 }
 
 absl::Status Database::InTransaction(const std::function<absl::Status()>& body) {
-  ISO_RETURN_IF_ERROR(ExecuteScript("BEGIN IMMEDIATE"));
-  absl::Status status = body();
-  if (status.ok()) status = ExecuteScript("COMMIT");
-  // Some errors have rolled back by themselves; then there is nothing left to undo.
-  if (!status.ok() && sqlite3_get_autocommit(connection_.get()) == 0) {
-    (void)ExecuteScript("ROLLBACK");
-  }
-  return status;
+  return WithReserve([&]() -> absl::Status {
+    ISO_RETURN_IF_ERROR(ExecuteScript("BEGIN IMMEDIATE"));
+    absl::Status status = body();
+    if (status.ok()) status = ExecuteScript("COMMIT");
+    // Some errors have rolled back by themselves; then there is nothing left to undo.
+    if (!status.ok() && sqlite3_get_autocommit(connection_.get()) == 0) {
+      (void)ExecuteScript("ROLLBACK");
+    }
+    return status;
+  });
 }
 
 absl::Status Database::Migrate(std::span<const char* const> migrations) {
@@ -142,9 +175,10 @@ absl::Status Database::Migrate(std::span<const char* const> migrations) {
       Query("PRAGMA user_version", {}, [&](const Row& row) { version = row.Integer(0); }));
   const auto known = static_cast<int64_t>(migrations.size());
   if (version > known || version < 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "index ", name_, " has schema version ", version, "; this program knows versions 0 to ",
-        known, "; use the version of the program that wrote it, or a newer one"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("index ", file_.string(), " has schema version ", version,
+                     "; this program knows versions 0 to ", known,
+                     "; use the version of the program that wrote it, or a newer one"));
   }
   for (; version < known; ++version) {
     ISO_RETURN_IF_ERROR(InTransaction([&]() -> absl::Status {
@@ -160,7 +194,7 @@ absl::Status Database::CheckIntegrity() {
   ISO_RETURN_IF_ERROR(
       Query("PRAGMA quick_check(1)", {}, [&](const Row& row) { finding = row.Text(0); }));
   if (finding == "ok") return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat("index ", name_, " is damaged: ", finding));
+  return absl::DataLossError(absl::StrCat("index ", file_.string(), " is damaged: ", finding));
 }
 
 }  // namespace isocenter::archive

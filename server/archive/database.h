@@ -40,8 +40,11 @@ class Value {
   // NOLINTNEXTLINE(google-explicit-constructor)
   requires std::is_integral_v<T> Value(T integer) : integer_(static_cast<int64_t>(integer)) {}
 
+  bool is_text() const { return is_text_; }
+  const std::string& text() const { return text_; }  // where it is text
+  int64_t integer() const { return integer_; }       // where it is none
+
  private:
-  friend class Database;
   std::string text_;
   int64_t integer_ = 0;
   bool is_text_ = false;
@@ -49,6 +52,9 @@ class Value {
 
 /// Errors of all functions: RESOURCE_EXHAUSTED (disk full), DATA_LOSS (the file is damaged or not a
 /// database), FAILED_PRECONDITION (constraint), PERMISSION_DENIED (read-only), INTERNAL.
+///
+/// What Open(), Execute() and InTransaction() cannot write for want of room is tried again as long
+/// as the file's directory has a reserve (reserve.h) to release.
 class Database {
  public:
   /// Opens or creates the file, with write-ahead logging, full durability and foreign keys.
@@ -70,7 +76,8 @@ class Database {
                            std::function<bool(int64_t number, absl::string_view text)> function);
   /// Runs several statements without parameters.
   absl::Status ExecuteScript(const char* sql);
-  /// Runs `body` so that all of its changes are kept, or none when it returns an error.
+  /// Runs `body` so that all of its changes are kept, or none when it returns an error. It may run
+  /// several times, each time on what was there before.
   absl::Status InTransaction(const std::function<absl::Status()>& body);
   /// Brings the schema from PRAGMA user_version to migrations.size(), each step in a transaction of
   /// its own. FAILED_PRECONDITION when the file is newer than this program.
@@ -82,11 +89,15 @@ class Database {
   struct Closer {
     void operator()(sqlite3* connection) const;
   };
-  Database(std::unique_ptr<sqlite3, Closer> connection, std::string name);
-  absl::Status Error(int code) const;
+  Database(std::unique_ptr<sqlite3, Closer> connection, std::filesystem::path file);
+  bool IsDiskFull(int code) const;
+  absl::Status Error(int code);
+  /// Runs `write`, and again while it meets a full disk and something of the reserve is left.
+  absl::Status WithReserve(const std::function<absl::Status()>& write);
 
   std::unique_ptr<sqlite3, Closer> connection_;
-  std::string name_;
+  std::filesystem::path file_;
+  bool met_full_disk_ = false;  // since WithReserve() last asked
 };
 
 }  // namespace isocenter::archive

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/archive.h"
 
@@ -102,14 +103,29 @@ absl::Status Archive::InsertSeries(const std::string& job_id, const std::string&
       "INSERT INTO series (study_key, job_id, instance_uid, number, modality, date, time, "
       "description, body_part_examined, protocol_name, station_name, manufacturer, "
       "frame_of_reference_uid, directory, raw_file_name, raw_bytes, instance_count, "
-      "requested_procedure_id, scheduled_step_id) "
+      "requested_procedure_id, scheduled_step_id, commit_time_us) "
       "VALUES ((SELECT key FROM studies WHERE instance_uid = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-      "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
-      {result.study.instance_uid, job_id, series.instance_uid, series.number, series.modality,
-       series.date, series.time, series.description, series.body_part_examined,
-       series.protocol_name, series.station_name, series.manufacturer,
-       series.frame_of_reference_uid, directory_name, result.raw_file_name, result.raw_bytes,
-       instances.size(), series.requested_procedure_id, series.scheduled_step_id}));
+      "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+      {result.study.instance_uid,
+       job_id,
+       series.instance_uid,
+       series.number,
+       series.modality,
+       series.date,
+       series.time,
+       series.description,
+       series.body_part_examined,
+       series.protocol_name,
+       series.station_name,
+       series.manufacturer,
+       series.frame_of_reference_uid,
+       directory_name,
+       result.raw_file_name,
+       result.raw_bytes,
+       instances.size(),
+       series.requested_procedure_id,
+       series.scheduled_step_id,
+       absl::ToUnixMicros(absl::Now())}));
   for (size_t i = 0; i < instances.size(); ++i) {
     const Instance& instance = instances[i];
     ISO_RETURN_IF_ERROR(database_.Execute(

@@ -7,99 +7,12 @@
 #include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/conditions.h"
+#include "server/archive/listing_columns.h"
 
 namespace isocenter::archive {
 namespace {
 
 constexpr char kFilter[] = "accepts";
-
-struct Column {
-  ListingLevel level;
-  const char* sql;
-};
-
-/// Over patients p, studies s, series r and instances i.
-Column ColumnOf(Field field) {
-  using enum ListingLevel;
-  switch (field) {
-    case Field::kPatientName:
-      return {kStudy, "p.name"};
-    case Field::kPatientId:
-      return {kStudy, "p.id"};
-    case Field::kPatientBirthDate:
-      return {kStudy, "p.birth_date"};
-    case Field::kPatientSex:
-      return {kStudy, "p.sex"};
-    case Field::kStudyUid:
-      return {kStudy, "s.instance_uid"};
-    case Field::kStudyDate:
-      return {kStudy, "s.date"};
-    case Field::kStudyTime:
-      return {kStudy, "s.time"};
-    case Field::kAccessionNumber:
-      return {kStudy, "s.accession_number"};
-    case Field::kStudyId:
-      return {kStudy, "s.id"};
-    case Field::kStudyDescription:
-      return {kStudy, "s.description"};
-    case Field::kReferringPhysicianName:
-      return {kStudy, "s.referring_physician_name"};
-    case Field::kModalitiesInStudy:
-      return {kStudy,
-              "(SELECT GROUP_CONCAT(DISTINCT o.modality) FROM series o WHERE o.study_key = s.key)"};
-    case Field::kSeriesInStudy:
-      return {kStudy, "(SELECT COUNT(*) FROM series o WHERE o.study_key = s.key)"};
-    case Field::kInstancesInStudy:
-      return {kStudy, "(SELECT SUM(o.instance_count) FROM series o WHERE o.study_key = s.key)"};
-    case Field::kSeriesUid:
-      return {kSeries, "r.instance_uid"};
-    case Field::kModality:
-      return {kSeries, "r.modality"};
-    case Field::kSeriesNumber:
-      return {kSeries, "r.number"};
-    case Field::kSeriesDate:
-      return {kSeries, "r.date"};
-    case Field::kSeriesTime:
-      return {kSeries, "r.time"};
-    case Field::kSeriesDescription:
-      return {kSeries, "r.description"};
-    case Field::kBodyPartExamined:
-      return {kSeries, "r.body_part_examined"};
-    case Field::kProtocolName:
-      return {kSeries, "r.protocol_name"};
-    case Field::kStationName:
-      return {kSeries, "r.station_name"};
-    case Field::kManufacturer:
-      return {kSeries, "r.manufacturer"};
-    case Field::kFrameOfReferenceUid:
-      return {kSeries, "r.frame_of_reference_uid"};
-    case Field::kRequestedProcedureId:
-      return {kSeries, "r.requested_procedure_id"};
-    case Field::kScheduledStepId:
-      return {kSeries, "r.scheduled_step_id"};
-    case Field::kInstancesInSeries:
-      return {kSeries, "r.instance_count"};
-    case Field::kSopInstanceUid:
-      return {kInstance, "i.sop_instance_uid"};
-    case Field::kSopClassUid:
-      return {kInstance, "i.sop_class_uid"};
-    case Field::kInstanceNumber:
-      return {kInstance, "i.number"};
-    case Field::kRows:
-      return {kInstance, "i.rows"};
-    case Field::kColumns:
-      return {kInstance, "i.columns"};
-    case Field::kFile:
-      return {kInstance, "r.directory || '/' || i.file_name"};
-  }
-  return {kInstance, "NULL"};
-}
-
-absl::Status CheckLevel(Field field, ListingLevel level) {
-  if (ColumnOf(field).level <= level) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("field ", ColumnOf(field).sql, " is of a level below that of the listing"));
-}
 
 bool AsksForPatients(const ListingRequest& request) {
   const Selection& selection = request.selection;
@@ -107,13 +20,6 @@ bool AsksForPatients(const ListingRequest& request) {
          std::ranges::any_of(request.conditions, [](const FieldCondition& condition) {
            return condition.field <= Field::kPatientSex;
          });
-}
-
-std::string OrderOf(ListingLevel level) {
-  std::string order = " ORDER BY s.date DESC, s.time DESC, s.instance_uid DESC";
-  if (level >= ListingLevel::kSeries) order += ", r.number, r.instance_uid";
-  if (level >= ListingLevel::kInstance) order += ", i.position";
-  return order;
 }
 
 /// The keys of the rows that match, in order: study, series and how many instances it has,
@@ -162,8 +68,7 @@ Conditions ConditionsOf(const ListingRequest& request) {
     conditions.AddList("i.sop_instance_uid", request.selection.sop_instance_uids);
   }
   for (size_t i = 0; i < request.conditions.size(); ++i) {
-    conditions.Add(
-        absl::StrCat(kFilter, "(", i, ", ", ColumnOf(request.conditions[i].field).sql, ")"));
+    conditions.Add(absl::StrCat(kFilter, "(", i, ", ", ColumnOf(request.conditions[i].field), ")"));
   }
   return conditions;
 }
@@ -179,8 +84,6 @@ bool AsksForSeriesAlone(const ListingRequest& request) {
 
 }  // namespace
 
-ListingLevel LevelOf(Field field) { return ColumnOf(field).level; }
-
 absl::StatusOr<std::unique_ptr<Listing>> Listing::Open(const std::filesystem::path& index,
                                                        std::filesystem::path results) {
   ISO_ASSIGN_OR_RETURN(Database database, Database::Open(index));
@@ -189,14 +92,9 @@ absl::StatusOr<std::unique_ptr<Listing>> Listing::Open(const std::filesystem::pa
 
 absl::Status Listing::Find(const ListingRequest& request,
                            const std::function<void(const std::vector<std::string>&)>& on_row) {
+  ISO_RETURN_IF_ERROR(CheckLevels(request));
   std::vector<std::string> columns;
-  for (const Field field : request.fields) {
-    ISO_RETURN_IF_ERROR(CheckLevel(field, request.level));
-    columns.emplace_back(ColumnOf(field).sql);
-  }
-  for (const FieldCondition& condition : request.conditions) {
-    ISO_RETURN_IF_ERROR(CheckLevel(condition.field, request.level));
-  }
+  for (const Field field : request.fields) columns.push_back(ColumnOf(field));
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(database_.SetFunction(kFilter, [&](int64_t number, absl::string_view value) {
     return request.conditions[static_cast<size_t>(number)].accepts(value);

@@ -57,6 +57,7 @@ enum class Field {
   kRows,
   kColumns,
   kFile,  // absolute path
+  kNode,  // whose archive the file is in; empty: this node's
 };
 
 /// The level at which a field begins to be known.

@@ -81,6 +81,7 @@ struct SeriesRow {
 struct InstanceRow {
   Instance instance;
   std::filesystem::path file;  // absolute
+  std::string node = {};       // whose archive the file is in; empty: this node's
 };
 
 /// One value, or all values that begin with it.

@@ -162,6 +162,17 @@ DROP INDEX studies_by_date;
 CREATE INDEX series_in_order ON series (study_key, number, instance_uid);
 DROP INDEX series_by_study;
 )sql",
+    // For the index that nodes share (index_changes.h): when a result was stored, which tells the
+    // latest attributes of a study that several nodes have; the jobs that it has not been told of,
+    // in the order of their last change; and what this index is known by there.
+    R"sql(
+ALTER TABLE series ADD COLUMN commit_time_us INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE index_changes (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  job_id TEXT NOT NULL UNIQUE
+);
+CREATE TABLE index_generation (generation TEXT NOT NULL);
+)sql",
 };
 
 }  // namespace

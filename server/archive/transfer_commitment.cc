@@ -19,11 +19,12 @@ constexpr int kMostInstances = 2000;
 absl::StatusOr<std::optional<CommitmentRequest>> TransferQueue::BeginCommitment(
     const std::string& destination, const std::string& transaction_uid, absl::Time next,
     absl::Time now) {
-  CommitmentRequest request{.transaction_uid = transaction_uid};
+  CommitmentRequest request;
   const int64_t time = absl::ToUnixMicros(now);
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(
       database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+        request = {.transaction_uid = transaction_uid};
         ISO_RETURN_IF_ERROR(database_.Query(
             "SELECT t.job_id FROM transfers t WHERE t.destination = ?1 AND t.state = ?2 AND "
             "t.wants_commitment AND t.next_attempt_us <= ?3 AND NOT EXISTS (SELECT 1 FROM "

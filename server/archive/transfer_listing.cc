@@ -39,13 +39,14 @@ absl::StatusOr<std::vector<Transfer>> TransferQueue::List(const TransferFilter& 
           "MAX(wants_commitment), MIN(",
           kIsDone,
           "), MIN(enqueue_time_us), MAX(update_time_us), SUM(state = 0), SUM(state = 1), "
-          "SUM(state = 2), SUM(state = 3), SUM(state = 4), SUM(state = 5) FROM transfers "
+          "SUM(state = 2), SUM(state = 3), SUM(state = 4), SUM(state = 5), "
+          "MIN(CASE WHEN state = 0 THEN next_attempt_us END) FROM transfers "
           "WHERE ",
           of_job,
           " AND (?2 = '' OR destination = ?2) "
           "GROUP BY job_id, destination HAVING MIN(key) < ?3",
           of_state, " ORDER BY MIN(key) DESC LIMIT ?4"),
-      values, [&](const Row& row) {
+      values, [&](const Row& row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
         Transfer transfer{.first_key = row.Integer(0),
                           .job_id = row.Text(1),
                           .destination = row.Text(2),
@@ -60,6 +61,13 @@ absl::StatusOr<std::vector<Transfer>> TransferQueue::List(const TransferFilter& 
           if (const int64_t count = row.Integer(10 + state); count > 0) {
             transfer.counts[static_cast<TransferState>(state)] = count;
           }
+        }
+        if (transfer.counts.contains(TransferState::kQueued)) {
+          // A destination that does not answer is sent nothing before its pause is over.
+          const auto pause = pauses_.find(transfer.destination);
+          absl::Time next = absl::FromUnixMicros(row.Integer(10 + kStates));
+          if (pause != pauses_.end()) next = std::max(next, pause->second.until);
+          if (next > absl::UnixEpoch()) transfer.next_try = next;
         }
         transfers.push_back(std::move(transfer));
       }));

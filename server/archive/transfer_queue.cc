@@ -120,6 +120,7 @@ absl::StatusOr<std::vector<Outgoing>> TransferQueue::Claim(const std::string& de
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(
       database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+        claimed.clear();
         ISO_RETURN_IF_ERROR(database_.Query(
             absl::StrCat("SELECT t.key, t.job_id, i.sop_instance_uid, i.sop_class_uid, i.number, "
                          "i.rows, i.columns, i.file_name, r.directory FROM transfers t "

@@ -61,6 +61,7 @@ struct Transfer {
   bool storage_commitment = false;
   bool done = false;
   absl::Time enqueue_time, update_time;
+  std::optional<absl::Time> next_try;  // of what waits for another attempt
 };
 
 struct TransferFilter {
@@ -171,7 +172,8 @@ class TransferQueue {
   /// skipped. NOT_FOUND: nothing is stored for the job; the destination is not configured.
   /// FAILED_PRECONDITION: nothing is stored in a form that the destination is to get.
   absl::Status Enqueue(const std::string& job_id, const std::string& destination, absl::Time now);
-  /// Queues failed instances again; empty strings mean all. Returns how many.
+  /// Queues failed instances again, and has what waits for its next attempt be due now, also where
+  /// its destination pauses; empty strings mean all. Returns how many are tried now.
   absl::StatusOr<int64_t> Retry(const std::string& job_id, const std::string& destination,
                                 absl::Time now);
   /// Ends the destination's pause, and has all that waits for it be due now. Returns how many

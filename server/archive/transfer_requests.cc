@@ -59,14 +59,21 @@ absl::StatusOr<int64_t> TransferQueue::Retry(const std::string& job_id,
     for (const QueueDestination& known : destinations_) {
       values.push_back(known.destination.ae_title);
     }
+    std::set<std::string> due;
     ISO_RETURN_IF_ERROR(Durably([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      count = 0;
       return database_.Query(
           absl::StrCat("UPDATE transfers SET state = ?1, update_time_us = ?2, next_attempt_us = 0 "
-                       "WHERE state = ?3 AND (?4 = '' OR job_id = ?4) AND "
+                       "WHERE state IN (?1, ?3) AND (?4 = '' OR job_id = ?4) AND "
                        "(?5 = '' OR destination = ?5) AND destination IN (",
-                       Marks(first, destinations_.size()), ") RETURNING key"),
-          values, [&](const Row&) { ++count; });
+                       Marks(first, destinations_.size()), ") RETURNING destination"),
+          values, [&](const Row& row) {
+            ++count;
+            due.insert(row.Text(0));
+          });
     }));
+    // What is to go now does not wait for a destination that did not answer before.
+    for (const std::string& name : due) pauses_[name].until = absl::InfinitePast();
   }
   if (count > 0) NotifyListener();
   return count;
@@ -79,6 +86,7 @@ absl::StatusOr<int64_t> TransferQueue::TryNow(const std::string& destination, ab
     ISO_RETURN_IF_ERROR(Configured(destination).status());
     pauses_[destination].until = absl::InfinitePast();
     ISO_RETURN_IF_ERROR(Durably([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      count = 0;
       return database_.Query(
           "UPDATE transfers SET next_attempt_us = 0, update_time_us = ?1 "
           "WHERE state = ?2 AND destination = ?3 RETURNING key",

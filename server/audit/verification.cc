@@ -1,6 +1,8 @@
 #include "server/audit/verification.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -48,7 +50,8 @@ struct Found {
 absl::StatusOr<int64_t> FirstRecordOf(const fs::path& path) {
   Lines lines(path);
   if (!lines.is_open())
-    return absl::PermissionDeniedError(absl::StrCat("cannot read ", path.string()));
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot read ", path.string(), ": ", std::strerror(errno)));
   std::string line;
   bool has_end = false;
   while (lines.Next(line, has_end)) {
@@ -58,13 +61,18 @@ absl::StatusOr<int64_t> FirstRecordOf(const fs::path& path) {
   return 0;
 }
 
+absl::Status Unreadable(const fs::path& directory, const std::error_code& error) {
+  return absl::NotFoundError(
+      absl::StrCat("cannot read ", directory.string(), ": ", error.message()));
+}
+
 absl::StatusOr<std::vector<Found>> FilesOf(const fs::path& directory, Verification& verified) {
   std::error_code error;
   fs::directory_iterator entry(directory, error);
-  if (error) return absl::NotFoundError(absl::StrCat("cannot read ", directory.string()));
+  if (error) return Unreadable(directory, error);
   std::vector<Found> files;
   for (const fs::directory_iterator end; entry != end; entry.increment(error)) {
-    if (error) return absl::NotFoundError(absl::StrCat("cannot read ", directory.string()));
+    if (error) return Unreadable(directory, error);
     if (!entry->is_regular_file(error)) continue;
     ISO_ASSIGN_OR_RETURN(const int64_t first, FirstRecordOf(entry->path()));
     if (first > 0) {
@@ -154,6 +162,12 @@ class Follower {
 absl::StatusOr<Verification> Verify(const std::string& directory) {
   Verification verified;
   ISO_ASSIGN_OR_RETURN(const std::vector<Found> files, FilesOf(directory, verified));
+  // A trail that is gone is not a whole one, nor is a directory that was named by mistake.
+  if (files.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "no audit records in ", directory,
+        "; legal is the directory of audit.file, or one that its files were collected in"));
+  }
   Follower follower(verified);
   for (const Found& file : files) {
     ++verified.files;

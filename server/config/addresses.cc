@@ -10,7 +10,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "kernels/base/status_macros.h"
 #include "server/config/fields.h"
 
 namespace isocenter::config {
@@ -102,15 +101,14 @@ bool IsLoopback(absl::string_view address) {
           host.find_first_not_of("0123456789.") == absl::string_view::npos);
 }
 
-absl::Status CheckPortsDiffer(const std::vector<Listener>& listeners) {
+void CheckPortsDiffer(const std::vector<Listener>& listeners, Mistakes& mistakes) {
   for (auto b = listeners.begin(); b != listeners.end(); ++b) {
     const auto a = std::find_if(listeners.begin(), b,
                                 [&](const Listener& other) { return Overlap(other, *b); });
     if (a == b) continue;
-    return Illegal(b->field, absl::StrCat("'", b->host, ":", b->port, "'"),
-                   absl::StrCat("another port than that of ", a->field));
+    mistakes.Add(Illegal(b->field, absl::StrCat("'", b->host, ":", b->port, "'"),
+                         absl::StrCat("another port than that of ", a->field)));
   }
-  return absl::OkStatus();
 }
 
 }  // namespace isocenter::config

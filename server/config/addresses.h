@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "server/config/mistakes.h"
 
 namespace isocenter::config {
 
@@ -33,7 +34,7 @@ struct Listener {
   int port = 0;
 };
 
-/// INVALID_ARGUMENT when two of them would take the same port of the same address.
-absl::Status CheckPortsDiffer(const std::vector<Listener>& listeners);
+/// A mistake for each that would take the port of an address that one before it has.
+void CheckPortsDiffer(const std::vector<Listener>& listeners, Mistakes& mistakes);
 
 }  // namespace isocenter::config

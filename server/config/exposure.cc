@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/base/status_macros.h"
 #include "server/config/addresses.h"
 #include "server/config/fields.h"
 #include "server/config/openid_config.h"
@@ -17,12 +16,15 @@ bool IsNamed(const v1::ServerConfig& config, v1::Listener listener) {
 }
 
 absl::Status CheckGrpc(const v1::ServerConfig& config) {
-  if (IsLoopback(config.grpc_address())) return absl::OkStatus();
+  const std::string& address = config.grpc_address();
+  if (!CheckAddress("", address, AddressFamily::kAny).ok() || IsLoopback(address)) {
+    return absl::OkStatus();
+  }
   const v1::TlsConfig& tls = config.grpc_tls();
   const bool has_tls = !tls.certificate_file().empty();
   const bool has_tokens = !config.web().tokens_file().empty() || HasOpenId(config.web());
   const bool has_roles = has_tokens || config.web().certificate_size() > 0;
-  const std::string value = absl::StrCat("'", config.grpc_address(), "'");
+  const std::string value = absl::StrCat("'", address, "'");
   if (has_tls && (has_roles || !tls.client_ca_file().empty())) return absl::OkStatus();
   if (!IsNamed(config, v1::LISTENER_GRPC)) {
     return Illegal("grpc_address", value,
@@ -42,7 +44,10 @@ absl::Status CheckGrpc(const v1::ServerConfig& config) {
 
 absl::Status CheckDicom(const v1::ServerConfig& config) {
   const v1::DicomNodeConfig& node = config.dicom_node();
-  if (node.disabled() || IsLoopback(node.address())) return absl::OkStatus();
+  if (node.disabled() || !CheckHost("", node.address(), AddressFamily::kIpv4).ok() ||
+      IsLoopback(node.address())) {
+    return absl::OkStatus();
+  }
   const bool knows_callers = !node.tls().anonymous_callers() || node.allowed_caller_size() > 0;
   if (node.tls_only() && knows_callers) return absl::OkStatus();
   if (IsNamed(config, v1::LISTENER_DICOM)) return absl::OkStatus();
@@ -54,14 +59,14 @@ absl::Status CheckDicom(const v1::ServerConfig& config) {
 
 }  // namespace
 
-absl::Status CheckExposure(const v1::ServerConfig& config) {
+void CheckExposure(const v1::ServerConfig& config, Mistakes& mistakes) {
   for (const int listener : config.unprotected_listener()) {
     if (v1::Listener_IsValid(listener) && listener != v1::LISTENER_UNSPECIFIED) continue;
-    return Illegal("unprotected_listener", absl::StrCat(listener),
-                   "a Listener of this version other than UNSPECIFIED");
+    mistakes.Add(Illegal("unprotected_listener", absl::StrCat(listener),
+                         "a Listener of this version other than UNSPECIFIED"));
   }
-  ISO_RETURN_IF_ERROR(CheckGrpc(config));
-  return CheckDicom(config);
+  mistakes.Add(CheckGrpc(config));
+  mistakes.Add(CheckDicom(config));
 }
 
 }  // namespace isocenter::config

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "google/protobuf/text_format.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
@@ -185,17 +186,20 @@ void ApplyDefaults(v1::MissingFrames& missing) {
 }
 
 absl::StatusOr<jobs::MissingFrames> MissingFramesOf(const v1::MissingFrames& missing) {
+  Mistakes mistakes;
   if (missing.longest_gap() < 1 || missing.longest_gap() > 100) {
-    return absl::InvalidArgumentError(absl::StrCat("missing_frames.longest_gap is ",
-                                                   missing.longest_gap(), "; legal is 1 to 100"));
+    mistakes.Add(absl::InvalidArgumentError(absl::StrCat(
+        "missing_frames.longest_gap is ", missing.longest_gap(), "; legal is 1 to 100")));
   }
   if (!(missing.most_missing() > 0 && missing.most_missing() <= 0.5)) {
-    return absl::InvalidArgumentError(absl::StrCat("missing_frames.most_missing is ",
-                                                   missing.most_missing(),
-                                                   "; legal is more than 0, at most 0.5"));
+    mistakes.Add(absl::InvalidArgumentError(absl::StrCat("missing_frames.most_missing is ",
+                                                         missing.most_missing(),
+                                                         "; legal is more than 0, at most 0.5")));
   }
-  ISO_ASSIGN_OR_RETURN(const jobs::MissingFramesPolicy policy, PolicyOf(missing.policy()));
-  return jobs::MissingFrames{.policy = policy,
+  const absl::StatusOr<jobs::MissingFramesPolicy> policy = PolicyOf(missing.policy());
+  mistakes.Add(policy.status());
+  ISO_RETURN_IF_ERROR(mistakes.status());
+  return jobs::MissingFrames{.policy = *policy,
                              .longest_gap = static_cast<int>(missing.longest_gap()),
                              .most_missing = missing.most_missing()};
 }
@@ -267,34 +271,37 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
   }
   ApplyDefaults(*resolved.mutable_missing_frames());
 
-  ISO_RETURN_IF_ERROR(CheckName(resolved.name()));
-  ISO_ASSIGN_OR_RETURN(protocol.settings.window, WindowOf(resolved.filter_window()));
-  ISO_ASSIGN_OR_RETURN(protocol.settings.redundancy, RedundancyOf(resolved.redundancy_weights()));
-  ISO_ASSIGN_OR_RETURN(protocol.missing_frames, MissingFramesOf(resolved.missing_frames()));
-  ISO_ASSIGN_OR_RETURN(protocol.settings.precision, PrecisionOf(resolved.precision()));
-  ISO_ASSIGN_OR_RETURN(protocol.dicom_forms, FormsOf(resolved));
-  ISO_ASSIGN_OR_RETURN(protocol.calibration_policy,
-                       CalibrationPolicyOf(resolved.corrections().calibration()));
-  ISO_ASSIGN_OR_RETURN(protocol.settings.truncation,
-                       ResolveTruncation(*resolved.mutable_corrections()));
+  Mistakes mistakes;
+  mistakes.Add(CheckName(resolved.name()));
+  mistakes.Take(WindowOf(resolved.filter_window()), protocol.settings.window);
+  mistakes.Take(RedundancyOf(resolved.redundancy_weights()), protocol.settings.redundancy);
+  mistakes.Take(MissingFramesOf(resolved.missing_frames()), protocol.missing_frames);
+  mistakes.Take(PrecisionOf(resolved.precision()), protocol.settings.precision);
+  mistakes.Take(FormsOf(resolved), protocol.dicom_forms);
+  mistakes.Take(CalibrationPolicyOf(resolved.corrections().calibration()),
+                protocol.calibration_policy);
+  mistakes.Take(ResolveTruncation(*resolved.mutable_corrections()), protocol.settings.truncation);
   protocol.settings.cutoff = resolved.filter_cutoff();
   protocol.settings.mu_water_per_mm = resolved.mu_water_per_mm();
-  ISO_RETURN_IF_ERROR(recon::ValidateFdkSettings(protocol.settings));
+  // Each by itself, as it tells of the first alone.
+  mistakes.Add(recon::ValidateFdkSettings({.cutoff = resolved.filter_cutoff()}));
+  mistakes.Add(recon::ValidateFdkSettings({.mu_water_per_mm = resolved.mu_water_per_mm()}));
   if (resolved.grid().has_fixed()) {
-    ISO_ASSIGN_OR_RETURN(protocol.fixed_grid, wire::GridFromProto(resolved.grid().fixed()));
+    mistakes.Take(wire::GridFromProto(resolved.grid().fixed()), protocol.fixed_grid);
   } else {
     const uint32_t size = resolved.grid().auto_().size();
     if (size < 16 || size > 2048) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("grid.auto.size is ", size, "; legal is 16 to 2048"));
+      mistakes.Add(absl::InvalidArgumentError(
+          absl::StrCat("grid.auto.size is ", size, "; legal is 16 to 2048")));
     }
     protocol.auto_grid_size = static_cast<int>(size);
   }
   if (resolved.has_refinement()) {
     ApplyRefinementDefaults(*resolved.mutable_refinement());
-    ISO_ASSIGN_OR_RETURN(protocol.refinement,
-                         RefinementFromProto(resolved.refinement(), protocol.settings.precision));
+    mistakes.Take(RefinementFromProto(resolved.refinement(), protocol.settings.precision),
+                  protocol.refinement);
   }
+  ISO_RETURN_IF_ERROR(mistakes.status());
   return protocol;
 }
 
@@ -309,8 +316,10 @@ std::vector<v1::ReconstructionProtocol> BuiltInProtocols() {
 absl::StatusOr<Protocol> ProtocolFromProto(const v1::ReconstructionProtocol& protocol) {
   absl::StatusOr<Protocol> made = Translate(protocol);
   if (made.ok()) return made;
-  return absl::InvalidArgumentError(
-      absl::StrCat("protocol '", protocol.name(), "': ", made.status().message()));
+  // Each mistake is a line, which is read by itself.
+  const std::string name = absl::StrCat("protocol '", protocol.name(), "': ");
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, absl::StrReplaceAll(made.status().message(), {{"\n", absl::StrCat("\n", name)}})));
 }
 
 namespace {

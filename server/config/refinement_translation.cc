@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/config/mistakes.h"
 
 namespace isocenter::config {
 namespace {
@@ -68,24 +69,30 @@ bool MayBeUnmatched(recon::Algorithm algorithm) {
 }
 
 absl::Status CheckRanges(const v1::Refinement& refinement) {
-  ISO_RETURN_IF_ERROR(CheckRange("iterations", refinement.iterations(), 1, 1000));
-  ISO_RETURN_IF_ERROR(CheckRange("subsets", refinement.subsets(), 0, 10000));
+  Mistakes mistakes;
+  const auto range = [&](absl::string_view field, double value, double low, double high) {
+    mistakes.Add(CheckRange(field, value, low, high));
+  };
+  range("iterations", refinement.iterations(), 1, 1000);
+  range("subsets", refinement.subsets(), 0, 10000);
   if (!(refinement.relaxation() > 0 && refinement.relaxation() < 2)) {
-    return Illegal("relaxation", absl::StrCat(refinement.relaxation()), "more than 0, less than 2");
+    mistakes.Add(
+        Illegal("relaxation", absl::StrCat(refinement.relaxation()), "more than 0, less than 2"));
   }
   if (!(refinement.relaxation_decay() > 0 && refinement.relaxation_decay() <= 1)) {
-    return Illegal("relaxation_decay", absl::StrCat(refinement.relaxation_decay()),
-                   "more than 0, at most 1");
+    mistakes.Add(Illegal("relaxation_decay", absl::StrCat(refinement.relaxation_decay()),
+                         "more than 0, at most 1"));
   }
-  ISO_RETURN_IF_ERROR(CheckRange("momentum", refinement.momentum(), 0, 0.9));
-  ISO_RETURN_IF_ERROR(CheckRange("prior_strength", refinement.prior_strength(), 0, 1000));
+  range("momentum", refinement.momentum(), 0, 0.9);
+  range("prior_strength", refinement.prior_strength(), 0, 1000);
   if (!(refinement.huber_delta_per_mm() > 0 && refinement.huber_delta_per_mm() <= 1)) {
-    return Illegal("huber_delta_per_mm", absl::StrCat(refinement.huber_delta_per_mm()),
-                   "more than 0, at most 1");
+    mistakes.Add(Illegal("huber_delta_per_mm", absl::StrCat(refinement.huber_delta_per_mm()),
+                         "more than 0, at most 1"));
   }
-  ISO_RETURN_IF_ERROR(CheckRange("tv_steps", refinement.tv_steps(), 1, 1000));
-  ISO_RETURN_IF_ERROR(CheckRange("stop_residual", refinement.stop_residual(), 0, 1));
-  return CheckRange("surroundings_factor", refinement.surroundings_factor(), 0, 16);
+  range("tv_steps", refinement.tv_steps(), 1, 1000);
+  range("stop_residual", refinement.stop_residual(), 0, 1);
+  range("surroundings_factor", refinement.surroundings_factor(), 0, 16);
+  return mistakes.status();
 }
 
 /// Beside a second pass nothing is legal that is of iterations.

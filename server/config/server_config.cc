@@ -25,103 +25,100 @@
 namespace isocenter::config {
 namespace {
 
-absl::Status CheckTls(absl::string_view field, const v1::TlsConfig& tls) {
+void CheckTls(absl::string_view field, const v1::TlsConfig& tls, Mistakes& mistakes) {
   if (tls.certificate_file().empty()) {
-    if (tls.private_key_file().empty() && tls.client_ca_file().empty()) return absl::OkStatus();
-    return Illegal(absl::StrCat(field, ".certificate_file"), "''",
-                   "a PEM file, when private_key_file or client_ca_file is set");
+    if (tls.private_key_file().empty() && tls.client_ca_file().empty()) return;
+    mistakes.Add(Illegal(absl::StrCat(field, ".certificate_file"), "''",
+                         "a PEM file, when private_key_file or client_ca_file is set"));
+  } else if (tls.private_key_file().empty()) {
+    mistakes.Add(Illegal(absl::StrCat(field, ".private_key_file"), "''",
+                         "a PEM file, when certificate_file is set"));
   }
-  if (tls.private_key_file().empty()) {
-    return Illegal(absl::StrCat(field, ".private_key_file"), "''",
-                   "a PEM file, when certificate_file is set");
-  }
-  return absl::OkStatus();
 }
 
-absl::Status CheckProxies(const v1::ServerConfig& config) {
+void CheckProxies(const v1::ServerConfig& config, Mistakes& mistakes) {
   for (int i = 0; i < config.grpc_proxy_size(); ++i) {
     const std::string& subject = config.grpc_proxy(i);
     if (!config.grpc_tls().client_ca_file().empty() && absl::StrContains(subject, '=')) continue;
-    return Illegal(absl::StrCat("grpc_proxy[", i, "]"), absl::StrCat("'", subject, "'"),
-                   "the subject of a certificate, e.g. \"CN=isocenter-proxy\", and only with "
-                   "grpc_tls.client_ca_file, which says who signs it");
+    mistakes.Add(Illegal(absl::StrCat("grpc_proxy[", i, "]"), absl::StrCat("'", subject, "'"),
+                         "the subject of a certificate, e.g. \"CN=isocenter-proxy\", and only with "
+                         "grpc_tls.client_ca_file, which says who signs it"));
   }
-  return absl::OkStatus();
 }
 
-absl::Status CheckAudit(const v1::AuditConfig& audit) {
-  ISO_RETURN_IF_ERROR(CheckRange("audit.max_file_bytes",
-                                 static_cast<double>(audit.max_file_bytes()), 1 << 16,
-                                 static_cast<double>(int64_t{1} << 40)));
-  ISO_RETURN_IF_ERROR(CheckRange("audit.max_files", audit.max_files(), 1, 10000));
+void CheckAudit(const v1::AuditConfig& audit, Mistakes& mistakes) {
+  mistakes.Add(CheckRange("audit.max_file_bytes", static_cast<double>(audit.max_file_bytes()),
+                          1 << 16, static_cast<double>(int64_t{1} << 40)));
+  mistakes.Add(CheckRange("audit.max_files", audit.max_files(), 1, 10000));
   const v1::AuditSyslogConfig& syslog = audit.syslog();
-  ISO_RETURN_IF_ERROR(CheckRange("audit.syslog.port", syslog.port(), 1, 65535));
+  mistakes.Add(CheckRange("audit.syslog.port", syslog.port(), 1, 65535));
   if (!syslog.host().empty() && syslog.ca_file().empty()) {
-    return Illegal("audit.syslog.ca_file", "''", "a PEM file, when host is set");
+    mistakes.Add(Illegal("audit.syslog.ca_file", "''", "a PEM file, when host is set"));
   }
   if (syslog.certificate_file().empty() != syslog.private_key_file().empty()) {
-    return Illegal("audit.syslog.private_key_file",
-                   absl::StrCat("'", syslog.private_key_file(), "'"),
-                   "a PEM file exactly when certificate_file is set");
+    mistakes.Add(Illegal("audit.syslog.private_key_file",
+                         absl::StrCat("'", syslog.private_key_file(), "'"),
+                         "a PEM file exactly when certificate_file is set"));
   }
-  return absl::OkStatus();
 }
 
-absl::Status CheckTraces(const v1::TracesConfig& traces) {
+void CheckTraces(const v1::TracesConfig& traces, Mistakes& mistakes) {
   const std::string& endpoint = traces.endpoint();
   const bool is_url =
       absl::StartsWith(endpoint, "http://") || absl::StartsWith(endpoint, "https://");
   const bool is_plain = absl::c_all_of(
       endpoint, [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); });
   if (!endpoint.empty() && !(is_url && is_plain && endpoint.size() <= 1024)) {
-    return Illegal("traces.endpoint", absl::StrCat("'", endpoint.substr(0, 100), "'"),
-                   "an http:// or https:// URL, e.g. \"http://127.0.0.1:4318/v1/traces\"");
+    mistakes.Add(Illegal("traces.endpoint", absl::StrCat("'", endpoint.substr(0, 100), "'"),
+                         "an http:// or https:// URL, e.g. \"http://127.0.0.1:4318/v1/traces\""));
+  } else if (!endpoint.empty() && !traces.headers_file().empty() && !IsProtectedUrl(endpoint)) {
+    mistakes.Add(Illegal("traces.endpoint", absl::StrCat("'", endpoint.substr(0, 100), "'"),
+                         "https://, or http:// on this machine, and no user name in it, when "
+                         "traces.headers_file is set: its lines are secrets"));
   }
-  if (!endpoint.empty() && !traces.headers_file().empty() && !IsProtectedUrl(endpoint)) {
-    return Illegal("traces.endpoint", absl::StrCat("'", endpoint.substr(0, 100), "'"),
-                   "https://, or http:// on this machine, and no user name in it, when "
-                   "traces.headers_file is set: its lines are secrets");
-  }
-  return CheckRange("traces.sample_ratio", traces.sample_ratio(), 0, 1);
+  mistakes.Add(CheckRange("traces.sample_ratio", traces.sample_ratio(), 0, 1));
 }
 
-absl::Status CheckWeb(const v1::WebConfig& web, const v1::TlsConfig& grpc_tls) {
-  ISO_RETURN_IF_ERROR(CheckTls("web.tls", web.tls()));
+void CheckWeb(const v1::WebConfig& web, const v1::TlsConfig& grpc_tls, Mistakes& mistakes) {
+  CheckTls("web.tls", web.tls(), mistakes);
   // In plain text only this machine is served, by IPv4.
   const bool has_tls = !web.tls().certificate_file().empty();
-  ISO_RETURN_IF_ERROR(CheckAddress("web.address", web.address(),
-                                   has_tls ? AddressFamily::kAny : AddressFamily::kIpv4));
+  const absl::Status address = CheckAddress("web.address", web.address(),
+                                            has_tls ? AddressFamily::kAny : AddressFamily::kIpv4);
+  mistakes.Add(address);
   for (int i = 0; i < web.certificate_size(); ++i) {
     const v1::WebCertificate& certificate = web.certificate(i);
     const std::string field = absl::StrCat("web.certificate[", i, "]");
     if (certificate.subject().empty()) {
-      return Illegal(absl::StrCat(field, ".subject"), "''", "a distinguished name, e.g. \"CN=x\"");
+      mistakes.Add(
+          Illegal(absl::StrCat(field, ".subject"), "''", "a distinguished name, e.g. \"CN=x\""));
     }
     if (certificate.role() == v1::WEB_ROLE_UNSPECIFIED ||
         !v1::WebRole_IsValid(certificate.role())) {
-      return Illegal(absl::StrCat(field, ".role"),
-                     absl::StrCat(static_cast<int>(certificate.role())),
-                     "a WebRole other than UNSPECIFIED");
+      mistakes.Add(Illegal(absl::StrCat(field, ".role"),
+                           absl::StrCat(static_cast<int>(certificate.role())),
+                           "a WebRole other than UNSPECIFIED"));
     }
   }
   const bool takes_certificates = web.certificate_size() > 0 && !web.tls().client_ca_file().empty();
   if (web.certificate_size() > 0 && !takes_certificates && grpc_tls.client_ca_file().empty()) {
-    return Illegal("web.tls.client_ca_file", "''",
-                   "a PEM file, here or in grpc_tls, when certificate is set: it says who signs "
-                   "them");
+    mistakes.Add(Illegal("web.tls.client_ca_file", "''",
+                         "a PEM file, here or in grpc_tls, when certificate is set: it says who "
+                         "signs them"));
   }
   const bool signs_in = !web.tokens_file().empty() || HasOpenId(web) || takes_certificates;
-  if (!web.disabled() && !IsLoopback(web.address()) && !(has_tls && signs_in)) {
-    return Illegal("web.address", absl::StrCat("'", web.address(), "'"),
-                   "127.0.0.1:port or localhost:port; beyond this machine only with "
-                   "web.tls.certificate_file, and web.tokens_file, web.certificate or web.openid");
+  if (address.ok() && !web.disabled() && !IsLoopback(web.address()) && !(has_tls && signs_in)) {
+    mistakes.Add(Illegal("web.address", absl::StrCat("'", web.address(), "'"),
+                         "127.0.0.1:port or localhost:port; beyond this machine only with "
+                         "web.tls.certificate_file, and web.tokens_file, web.certificate or "
+                         "web.openid"));
   }
   if (!v1::WebRole_IsValid(web.dicomweb().least_role())) {
-    return Illegal("web.dicomweb.least_role",
-                   absl::StrCat(static_cast<int>(web.dicomweb().least_role())), "a WebRole");
+    mistakes.Add(Illegal("web.dicomweb.least_role",
+                         absl::StrCat(static_cast<int>(web.dicomweb().least_role())), "a WebRole"));
   }
-  return CheckRange("web.volume_cache_bytes", static_cast<double>(web.volume_cache_bytes()),
-                    1 << 20, static_cast<double>(int64_t{1} << 50));
+  mistakes.Add(CheckRange("web.volume_cache_bytes", static_cast<double>(web.volume_cache_bytes()),
+                          1 << 20, static_cast<double>(int64_t{1} << 50)));
 }
 
 bool IsSameDirectory(const std::string& a, const std::string& b) {
@@ -135,10 +132,11 @@ bool IsSameDirectory(const std::string& a, const std::string& b) {
   return canonical(a) == canonical(b);
 }
 
-/// What listens takes ports of its own. Runs after the addresses are known to be legal.
-absl::Status CheckListeners(const v1::ServerConfig& config) {
+/// What listens takes ports of its own. Addresses that are not legal take none.
+void CheckListeners(const v1::ServerConfig& config, Mistakes& mistakes) {
   std::vector<Listener> listeners;
   const auto add = [&](const char* field, const std::string& address) {
+    if (!CheckAddress(field, address, AddressFamily::kAny).ok()) return;
     listeners.push_back({field, std::string(HostOf(address)), PortOf(address)});
   };
   add("grpc_address", config.grpc_address());
@@ -146,36 +144,32 @@ absl::Status CheckListeners(const v1::ServerConfig& config) {
   if (!config.web().disabled()) add("web.address", config.web().address());
   const v1::DicomNodeConfig& node = config.dicom_node();
   if (!node.disabled()) {
-    if (!node.tls_only()) {
-      listeners.push_back({"dicom_node.port", node.address(), static_cast<int>(node.port())});
-    }
-    if (!node.tls().certificate_file().empty()) {
-      listeners.push_back(
-          {"dicom_node.tls_port", node.address(), static_cast<int>(node.tls_port())});
-    }
+    const auto add_port = [&](const char* field, uint32_t port) {
+      add(field, absl::StrCat(node.address(), ":", port));
+    };
+    if (!node.tls_only()) add_port("dicom_node.port", node.port());
+    if (!node.tls().certificate_file().empty()) add_port("dicom_node.tls_port", node.tls_port());
   }
-  return CheckPortsDiffer(listeners);
+  CheckPortsDiffer(listeners, mistakes);
 }
 
-absl::Status CheckSpool(const v1::ServerConfig& config) {
+void CheckSpool(const v1::ServerConfig& config, Mistakes& mistakes) {
   const v1::SpoolConfig& spool = config.spool();
   // Enums are open: a number of a later version may have come in.
   if (!v1::SyncPolicy_IsValid(spool.sync())) {
-    return Illegal("spool.sync", absl::StrCat(static_cast<int>(spool.sync())),
-                   "a SyncPolicy of this version");
+    mistakes.Add(Illegal("spool.sync", absl::StrCat(static_cast<int>(spool.sync())),
+                         "a SyncPolicy of this version"));
   }
-  ISO_RETURN_IF_ERROR(
-      CheckRange("spool.sync_interval_seconds", spool.sync_interval_seconds(), 0.01, 60));
+  mistakes.Add(CheckRange("spool.sync_interval_seconds", spool.sync_interval_seconds(), 0.01, 60));
   if (spool.capacity_bytes() != 0) {
-    ISO_RETURN_IF_ERROR(CheckRange("spool.capacity_bytes",
-                                   static_cast<double>(spool.capacity_bytes()), 1 << 20,
-                                   static_cast<double>(int64_t{1} << 50)));
+    mistakes.Add(CheckRange("spool.capacity_bytes", static_cast<double>(spool.capacity_bytes()),
+                            1 << 20, static_cast<double>(int64_t{1} << 50)));
   }
   if (IsSameDirectory(SpoolDirectory(config), config.archive_directory())) {
-    return Illegal("spool.directory", absl::StrCat("'", spool.directory(), "'"),
-                   "another directory than archive_directory");
+    mistakes.Add(Illegal("spool.directory", absl::StrCat("'", spool.directory(), "'"),
+                         "another directory than archive_directory"));
   }
-  return CheckRange("spool.retain_seconds", spool.retain_seconds(), 0, 31536000);
+  mistakes.Add(CheckRange("spool.retain_seconds", spool.retain_seconds(), 0, 31536000));
 }
 
 void ApplyCallerDefaults(v1::LimitsConfig& limits) {
@@ -297,29 +291,21 @@ std::string SpoolDirectory(const v1::ServerConfig& config) {
 
 absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   Mistakes mistakes;
-  const absl::Status grpc_address =
-      CheckAddress("grpc_address", config.grpc_address(), AddressFamily::kAny);
-  const absl::Status metrics_address =
-      CheckAddress("metrics_address", config.metrics_address(), AddressFamily::kIpv4);
-  const absl::Status web = CheckWeb(config.web(), config.grpc_tls());
-  const absl::Status dicom_node = ValidateDicomNode(config);
-  mistakes.Add(grpc_address);
-  mistakes.Add(metrics_address);
-  mistakes.Add(CheckTls("grpc_tls", config.grpc_tls()));
-  mistakes.Add(CheckProxies(config));
-  mistakes.Add(web);
+  mistakes.Add(CheckAddress("grpc_address", config.grpc_address(), AddressFamily::kAny));
+  mistakes.Add(CheckAddress("metrics_address", config.metrics_address(), AddressFamily::kIpv4));
+  CheckTls("grpc_tls", config.grpc_tls(), mistakes);
+  CheckProxies(config, mistakes);
+  CheckWeb(config.web(), config.grpc_tls(), mistakes);
   CheckOpenId(config.web(), mistakes);
   mistakes.Add(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
-  mistakes.Add(dicom_node);
-  if (grpc_address.ok() && metrics_address.ok() && web.ok() && dicom_node.ok()) {
-    mistakes.Add(CheckListeners(config));
-    mistakes.Add(CheckExposure(config));
-  }
+  mistakes.Add(ValidateDicomNode(config));
+  CheckListeners(config, mistakes);
+  CheckExposure(config, mistakes);
   mistakes.Add(ValidateCluster(config.cluster()));
-  mistakes.Add(CheckAudit(config.audit()));
-  mistakes.Add(CheckTraces(config.traces()));
+  CheckAudit(config.audit(), mistakes);
+  CheckTraces(config.traces(), mistakes);
   CheckLimits(config.limits(), mistakes);
-  mistakes.Add(CheckSpool(config));
+  CheckSpool(config, mistakes);
   return mistakes.status();
 }
 

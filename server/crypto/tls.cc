@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/crypto/handshake_failure.h"
 #include "server/crypto/owners.h"
 
 namespace isocenter::crypto {
@@ -93,7 +94,9 @@ absl::StatusOr<Certificate> TlsSession::Handshake(int (*step)(ssl_st*), absl::Ti
 }
 
 absl::StatusOr<Certificate> TlsSession::Accept(absl::Time deadline) {
-  return Handshake(SSL_accept, deadline);
+  absl::StatusOr<Certificate> shown = Handshake(SSL_accept, deadline);
+  if (shown.ok()) return shown;
+  return absl::Status(shown.status().code(), HandshakeFailure(shown.status().message()));
 }
 
 absl::StatusOr<Certificate> TlsSession::Connect(absl::Time deadline) {

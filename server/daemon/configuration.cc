@@ -51,39 +51,38 @@ absl::Status CheckSyslogTls(const v1::AuditSyslogConfig& syslog, std::vector<Exp
 }
 
 /// Whom results are sent to by STOW-RS.
-absl::Status CheckDicomWebFiles(const v1::DicomNodeConfig& node, std::vector<Expiry>& expiries) {
+void CheckDicomWebFiles(const v1::DicomNodeConfig& node, std::vector<Expiry>& expiries,
+                        config::Mistakes& mistakes) {
   for (const v1::DicomDestination& destination : node.destination()) {
     if (!destination.has_dicomweb()) continue;
     const v1::DicomWebDestination& web = destination.dicomweb();
     const std::string field = absl::StrCat("dicom_node.destination.", web.name(), ".dicomweb");
     if (!web.ca_file().empty()) {
-      ISO_RETURN_IF_ERROR(
-          CheckCertificate(absl::StrCat(field, ".ca_file"), web.ca_file(), expiries));
+      mistakes.Add(CheckCertificate(absl::StrCat(field, ".ca_file"), web.ca_file(), expiries));
     }
     if (!web.certificate_file().empty()) {
-      ISO_RETURN_IF_ERROR(
-          CheckIdentity(field, web.certificate_file(), web.private_key_file(), expiries));
+      mistakes.Add(CheckIdentity(field, web.certificate_file(), web.private_key_file(), expiries));
     }
     if (!web.bearer_token_file().empty()) {
-      ISO_RETURN_IF_ERROR(
+      mistakes.Add(
           stow::ReadBearerToken(absl::StrCat(field, ".bearer_token_file"), web.bearer_token_file())
               .status());
     }
   }
-  return absl::OkStatus();
 }
 
-absl::Status CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& expiries) {
-  ISO_RETURN_IF_ERROR(CheckServerTls("grpc_tls", config.grpc_tls(), expiries));
+void CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& expiries,
+                   config::Mistakes& mistakes) {
+  mistakes.Add(CheckServerTls("grpc_tls", config.grpc_tls(), expiries));
   if (!config.web().disabled()) {
-    ISO_RETURN_IF_ERROR(CheckServerTls("web.tls", config.web().tls(), expiries));
+    mistakes.Add(CheckServerTls("web.tls", config.web().tls(), expiries));
   }
   const v1::TracesConfig& traces = config.traces();
   if (!traces.endpoint().empty() && !traces.ca_file().empty()) {
-    ISO_RETURN_IF_ERROR(CheckCertificate("traces.ca_file", traces.ca_file(), expiries));
+    mistakes.Add(CheckCertificate("traces.ca_file", traces.ca_file(), expiries));
   }
-  ISO_RETURN_IF_ERROR(CheckDicomWebFiles(config.dicom_node(), expiries));
-  return CheckSyslogTls(config.audit().syslog(), expiries);
+  CheckDicomWebFiles(config.dicom_node(), expiries, mistakes);
+  mistakes.Add(CheckSyslogTls(config.audit().syslog(), expiries));
 }
 
 /// The secret's file has one line.
@@ -163,11 +162,18 @@ absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   mistakes.Add(protocols.status());
   ISO_RETURN_IF_ERROR(mistakes.status());
   read.protocols = *std::move(protocols);
-  ISO_RETURN_IF_ERROR(CheckTlsFiles(read.config, read.expiries));
-  ISO_ASSIGN_OR_RETURN(read.dicom, DicomOptions(read.config.dicom_node(), read.expiries));
-  ISO_ASSIGN_OR_RETURN(read.roster, OpenRoster(read.config.web()));
-  ISO_ASSIGN_OR_RETURN(read.trace_headers, ReadTraceHeaders(read.config.traces()));
-  ISO_ASSIGN_OR_RETURN(read.fault, FaultOf(flags));
+  CheckTlsFiles(read.config, read.expiries, mistakes);
+  mistakes.Take(DicomOptions(read.config.dicom_node(), read.expiries), read.dicom);
+  mistakes.Take(OpenRoster(read.config.web()), read.roster);
+  mistakes.Take(ReadTraceHeaders(read.config.traces()), read.trace_headers);
+  if (read.config.cluster().has_shared_index()) {
+    mistakes.Take(
+        cluster_index::ReadConnectionString("cluster.shared_index.connection_file",
+                                            read.config.cluster().shared_index().connection_file()),
+        read.shared_index);
+  }
+  mistakes.Take(FaultOf(flags), read.fault);
+  ISO_RETURN_IF_ERROR(mistakes.status());
   read.backend = flags.backend;
   return read;
 }

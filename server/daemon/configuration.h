@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
+#include "server/cluster_index/connection_string.h"
 #include "server/config/protocol_book.h"
 #include "server/crypto/certificates.h"
 #include "server/daemon/flags.h"
@@ -31,6 +32,8 @@ struct Configuration {
   std::unique_ptr<roles::Roster> roster;   // who may use gRPC and the web
   std::vector<crypto::Expiry> expiries;    // when each certificate ends
   std::vector<std::string> trace_headers;  // sent with each request to the collector of traces
+  // To the database of the shared index; empty: there is none.
+  cluster_index::ConnectionParameters shared_index;
 };
 
 /// Unspecified counts as a viewer.

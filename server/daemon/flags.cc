@@ -74,22 +74,26 @@ class SettingFlags {
 };
 
 void DeclareEndpoints(SettingFlags& flags) {
-  flags.Add("--grpc_address", "host:port of the gRPC endpoint",
+  flags.Add("--grpc_address",
+            "host:port of the gRPC endpoint; port 0: any free one (default: 127.0.0.1:50051)",
             &ServerConfig::mutable_grpc_address);
-  flags.Add("--metrics_address", "host:port of /metrics", &ServerConfig::mutable_metrics_address);
-  flags.Add("--web_address", "host:port of the operator page", &ServerConfig::mutable_web,
-            &v1::WebConfig::mutable_address);
+  flags.Add("--metrics_address", "host:port of /metrics (default: 127.0.0.1:9464)",
+            &ServerConfig::mutable_metrics_address);
+  flags.Add("--web_address", "host:port of the operator page (default: 127.0.0.1:8080)",
+            &ServerConfig::mutable_web, &v1::WebConfig::mutable_address);
   flags.AddSwitch("--no_web", "Do not serve the operator page", &ServerConfig::mutable_web,
                   &v1::WebConfig::set_disabled);
   flags.Add("--archive", "Directory of results and job records",
             &ServerConfig::mutable_archive_directory);
   constexpr auto kDicom = &ServerConfig::mutable_dicom_node;
   using Dicom = v1::DicomNodeConfig;
-  flags.Add("--dicom_port", "Port of the DICOM node; 0: any free one", kDicom, &Dicom::set_port);
+  flags.Add("--dicom_port", "Port of the DICOM node, 0 to 65535; 0: any free one", kDicom,
+            &Dicom::set_port);
   flags.Add("--dicom_address", "Address that the DICOM node listens on", kDicom,
             &Dicom::mutable_address);
-  flags.Add("--dicom_aet", "Application entity title of the DICOM node", kDicom,
-            &Dicom::mutable_ae_title);
+  flags.Add("--dicom_aet",
+            "Application entity title of the DICOM node, 1 to 16 characters (default: ISOCENTER)",
+            kDicom, &Dicom::mutable_ae_title);
   flags.AddSwitch("--no_dicom", "Do not start the DICOM node", kDicom, &Dicom::set_disabled);
   flags
       .Add<std::vector<std::string>>(
@@ -117,19 +121,22 @@ void DeclareLimits(SettingFlags& flags) {
   constexpr auto kLimits = &ServerConfig::mutable_limits;
   using Limits = v1::LimitsConfig;
   flags
-      .Add("--memory_bytes", "Memory of the host for all jobs together, e.g. 16GiB", kLimits,
-           &Limits::set_memory_bytes)
+      .Add("--memory_bytes",
+           "Memory of the host for all jobs together, from 1MiB, e.g. 16GiB (default: half of it)",
+           kLimits, &Limits::set_memory_bytes)
       .Bytes();
-  flags.Add("--threads", "Threads of the CPU backend; 0: one per core", kLimits,
+  flags.Add("--threads", "Threads of the CPU backend, 0 to 1024; 0: one per core", kLimits,
             &Limits::set_cpu_threads);
   flags
-      .Add("--device_memory_limit", "Memory of each GPU that may be used, e.g. 8GiB (default: all)",
-           kLimits, &Limits::set_device_memory_bytes)
+      .Add("--device_memory_limit",
+           "Memory of each GPU that may be used, from 64MiB, e.g. 8GiB (default: all)", kLimits,
+           &Limits::set_device_memory_bytes)
       .Bytes();
-  flags.Add("--gpus", "GPUs that are used; 0: all", kLimits, &Limits::set_gpus);
-  flags.Add("--gpus_per_job", "GPUs that share each acquisition", kLimits,
+  flags.Add("--gpus", "GPUs that are used, 0 to 64; 0: all", kLimits, &Limits::set_gpus);
+  flags.Add("--gpus_per_job",
+            "GPUs that share each acquisition, 1 to 64; a divisor of --gpus (default: 1)", kLimits,
             &Limits::set_gpus_per_job);
-  flags.Add<double>("--drain_seconds", "Longest time from SIGTERM to exit",
+  flags.Add<double>("--drain_seconds", "Longest time from SIGTERM to exit, 0 to 3600 (default: 60)",
                     [](ServerConfig& config, double value) { config.set_drain_seconds(value); });
 }
 
@@ -145,7 +152,8 @@ void DeclareSpool(SettingFlags& flags) {
             config.mutable_spool()->set_sync(SyncPolicyOf(value));
           })
       .OneOf({"always", "interval", "never"});
-  flags.Add("--reconnect_seconds", "How long a job waits for its console when the stream broke",
+  flags.Add("--reconnect_seconds",
+            "How long a job waits for its console when the stream broke, 1 to 86400 (default: 120)",
             &ServerConfig::mutable_limits, &v1::LimitsConfig::set_reconnect_seconds);
 }
 
@@ -160,8 +168,10 @@ void Declare(flags::Command program, Flags& flags) {
       .Add("--backend", flags.backend,
            "Backend that computes (default: cuda where there is a device, else cpu)")
       .OneOf(BackendNames());
-  program.Add("--log_level", flags.log_level, "trace, debug, info, warn, err or off")
-      .OneOf({"trace", "debug", "info", "warn", "err", "off"})
+  program
+      .Add("--log_level", flags.log_level,
+           "trace, debug, info, warn, err or off; also warning and error, as the log writes them")
+      .OneOf({"trace", "debug", "info", "warn", "warning", "err", "error", "off"})
       .ShowDefault();
   DeclareSpool(settings);
   program.AddSetter<std::string>(

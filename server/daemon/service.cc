@@ -12,9 +12,11 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
 #include "server/archive/archive.h"
+#include "server/archive/catalog.h"
 #include "server/audit/trail.h"
 #include "server/base/log.h"
 #include "server/calibrations/store.h"
+#include "server/cluster_index/cluster_index.h"
 #include "server/config/server_config.h"
 #include "server/daemon/background.h"
 #include "server/daemon/dicom_options.h"
@@ -73,7 +75,21 @@ audit::TrailOptions AuditOptionsOf(const v1::ServerConfig& config) {
   return options;
 }
 
-/// Without a capacity in the configuration: half of what the disk has free.
+/// What the files of a directory take.
+uint64_t BytesIn(const std::filesystem::path& directory) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code unknown;
+    const uintmax_t size = entry->file_size(unknown);
+    bytes += unknown ? 0 : size;
+  }
+  return bytes;
+}
+
+/// Without a capacity in the configuration: half of what the disk has free or the spool has
+/// already, so that a restart does not make it smaller.
 spool::SpoolOptions SpoolOptionsOf(const v1::ServerConfig& config) {
   const v1::SpoolConfig& wanted = config.spool();
   spool::SpoolOptions options{
@@ -88,7 +104,11 @@ spool::SpoolOptions SpoolOptionsOf(const v1::ServerConfig& config) {
     std::error_code error;
     std::filesystem::create_directories(options.directory, error);
     const absl::StatusOr<uint64_t> free = storage::FreeBytes(options.directory);
-    if (free.ok()) options.capacity_bytes = static_cast<int64_t>(*free / 2);
+    if (free.ok()) {
+      options.capacity_bytes = static_cast<int64_t>((*free + BytesIn(options.directory)) / 2);
+    }
+    options.capacity_source =
+        "half of what the disk had free at the start; spool.capacity_bytes sets another figure";
   }
   return options;
 }
@@ -173,6 +193,7 @@ absl::Status Service::OpenStores() {
   for (const std::string& repair : archive_->repairs()) {
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
   }
+  ISO_RETURN_IF_ERROR(OpenCatalog());
   ISO_ASSIGN_OR_RETURN(results_, InBackground([&] {
                          return dicom::DicomResultStore::Create(*archive_,
                                                                 RoutesOf(config.dicom_node()));
@@ -194,6 +215,29 @@ absl::Status Service::OpenStores() {
   traces_ = OpenTraces(config, configuration_.trace_headers, *archive_);
   observer_->SetTraces(traces_.get());
   return absl::OkStatus();
+}
+
+absl::Status Service::OpenCatalog() {
+  const v1::ClusterConfig& cluster = configuration_.config.cluster();
+  if (!cluster.has_shared_index()) {
+    // What changes now, a shared index that is configured later would not get to know.
+    ISO_RETURN_IF_ERROR(archive_->changes().Forget());
+    own_catalog_ = std::make_unique<archive::OwnCatalog>(*archive_);
+    return absl::OkStatus();
+  }
+  ISO_ASSIGN_OR_RETURN(shared_index_,
+                       cluster_index::ClusterIndex::Start(
+                           {.connection = configuration_.shared_index,
+                            .node = cluster.node_name(),
+                            .nodes = {cluster.node().begin(), cluster.node().end()},
+                            .archives = cluster.shared_index().archives(),
+                            .answer = absl::Seconds(cluster.shared_index().answer_seconds())},
+                           *archive_));
+  return absl::OkStatus();
+}
+
+archive::Catalog& Service::Catalog() const {
+  return shared_index_ != nullptr ? shared_index_->catalog() : *own_catalog_;
 }
 
 absl::Status Service::TakeUpJobs() {

@@ -13,13 +13,17 @@
 
 namespace isocenter::archive {
 class Archive;
-}
+class Catalog;
+}  // namespace isocenter::archive
 namespace isocenter::audit {
 class Recorder;
 class Trail;
 }  // namespace isocenter::audit
 namespace isocenter::calibrations {
 class Store;
+}
+namespace isocenter::cluster_index {
+class ClusterIndex;
 }
 namespace isocenter::dicom {
 class Node;
@@ -105,6 +109,7 @@ class Service {
   // The start, in this order. Each part needs those before it.
   absl::Status OpenDevices();
   absl::Status OpenStores();
+  absl::Status OpenCatalog();
   absl::Status TakeUpJobs();
   void StartEngine();
   absl::Status StartSender();
@@ -114,6 +119,8 @@ class Service {
   absl::Status ServeWeb();
   void SetStarted();
 
+  /// What queries and retrievals ask.
+  archive::Catalog& Catalog() const;
   metrics::Sources MetricSources() const;
   node::NodeOptions NodeOptions() const;
 
@@ -128,6 +135,8 @@ class Service {
   std::unique_ptr<node::Activity> activity_;
   std::unique_ptr<Observer> observer_;
   std::unique_ptr<archive::Archive> archive_;
+  std::unique_ptr<cluster_index::ClusterIndex> shared_index_;  // null: none is configured
+  std::unique_ptr<archive::Catalog> own_catalog_;              // null: there is a shared one
   std::unique_ptr<jobs::ResultStore> results_;
   std::unique_ptr<calibrations::Store> calibrations_;
   std::unique_ptr<quality_records::Store> quality_;

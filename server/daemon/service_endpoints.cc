@@ -153,11 +153,12 @@ absl::Status Service::ServeDicom() {
   const dicom::NodeOptions& options = configuration_.dicom;
   if (configuration_.config.dicom_node().disabled()) return absl::OkStatus();
   ISO_ASSIGN_OR_RETURN(
-      dicom_node_,
-      dicom::Node::Start(options, *archive_,
-                         [this](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
-                           metrics_->OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
-                         }));
+      dicom_node_, dicom::Node::Start(
+                       options, *archive_,
+                       [this](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
+                         metrics_->OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
+                       },
+                       &Catalog()));
   std::string& address = addresses_.dicom;
   address.clear();
   if (!options.tls_only) address = absl::StrCat(options.address, ":", dicom_node_->port());
@@ -194,7 +195,7 @@ absl::Status Service::ServeWeb() {
   std::function<void(http::Router&)> add_dicomweb;
   if (!wanted.dicomweb().disabled()) {
     add_dicomweb = [&](http::Router& router) {
-      dicomweb::AddRoutes({archive_->listing(), RoleOf(wanted.dicomweb().least_role())}, router);
+      dicomweb::AddRoutes({Catalog(), RoleOf(wanted.dicomweb().least_role())}, router);
     };
   }
   const http::WebOptions options{.address = wanted.address(),

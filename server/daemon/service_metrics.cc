@@ -13,6 +13,7 @@
 #include "server/archive/archive.h"
 #include "server/audit/trail.h"
 #include "server/base/log.h"
+#include "server/cluster_index/cluster_index.h"
 #include "server/config/server_config.h"
 #include "server/daemon/no_device_record.h"
 #include "server/daemon/service.h"
@@ -167,6 +168,11 @@ metrics::Sources Service::MetricSources() const {
     sources.trace_spans = [this] {
       const traces::ExporterCounts counts = traces_->counts();
       return metrics::TraceSpans{counts.exported, counts.dropped};
+    };
+  }
+  if (shared_index_ != nullptr) {
+    sources.shared_index = [this] {
+      return metrics::SharedIndexState{shared_index_->is_up(), shared_index_->waiting()};
     };
   }
   sources.jobs_waiting_for_room = [this] { return engine_->jobs_waiting_for_room(); };

@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/log.h"
+#include "server/base/steady_clock.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -97,7 +98,7 @@ void Supervisor::Live() {
     probe_();
     Tell("WATCHDOG=1", kPatience);
     mutex_.Lock();
-    mutex_.AwaitWithTimeout(absl::Condition(&ending_), interval_);
+    AwaitFor(mutex_, absl::Condition(&ending_), interval_);
   }
 }
 

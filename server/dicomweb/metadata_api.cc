@@ -66,7 +66,7 @@ class MetadataBody : public http::Body {
 
 class MetadataApi {
  public:
-  explicit MetadataApi(archive::Listing& listing) : listing_(listing) {}
+  explicit MetadataApi(archive::Catalog& catalog) : catalog_(catalog) {}
 
   absl::StatusOr<http::Response> Answer(const http::Call& call) {
     static const std::array<Form, 2> kForms = {Form{.type = kDicomJson},
@@ -74,12 +74,14 @@ class MetadataApi {
     ISO_ASSIGN_OR_RETURN(const ObjectPath path, PathOf(call));
     ISO_RETURN_IF_ERROR(CheckParameters(call.request, {}));
     ISO_ASSIGN_OR_RETURN(const Form form, FormFor(call.request, kForms));
-    ISO_ASSIGN_OR_RETURN(auto instances, FindStored(listing_, path));
+    archive::Gap gap;
+    ISO_ASSIGN_OR_RETURN(auto instances, FindStored(catalog_, path, gap));
     TellAudit(instances, call.about);
     auto body = std::make_shared<MetadataBody>(std::move(instances), BaseUrl(call.request));
     ISO_ASSIGN_OR_RETURN(const bool is_all, body->Begin());
     http::Response response;
     response.Set("Content-Type", form.type);
+    TellGap(gap, response);
     if (!is_all) {
       ISO_ASSIGN_OR_RETURN(std::shared_ptr<void> place, places_.Take());
       body->Hold(std::move(place));
@@ -92,14 +94,14 @@ class MetadataApi {
   }
 
  private:
-  archive::Listing& listing_;
+  archive::Catalog& catalog_;
   http::Places places_{kMostLong, "metadata of many instances"};
 };
 
 }  // namespace
 
 void AddMetadataRoutes(const Environment& environment, http::Router& router) {
-  const auto api = std::make_shared<MetadataApi>(environment.listing);
+  const auto api = std::make_shared<MetadataApi>(environment.catalog);
   for (const char* path : {"/studies/{}/metadata", "/studies/{}/series/{}/metadata",
                            "/studies/{}/series/{}/instances/{}/metadata"}) {
     router.Add(

@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<FilePart>> PartsOf(const std::vector<StoredInstance>&
 
 class ObjectApi {
  public:
-  explicit ObjectApi(archive::Listing& listing) : listing_(listing) {}
+  explicit ObjectApi(archive::Catalog& catalog) : catalog_(catalog) {}
 
   absl::StatusOr<http::Response> Answer(const http::Call& call) {
     ISO_ASSIGN_OR_RETURN(const ObjectPath path, PathOf(call));
@@ -43,25 +43,27 @@ class ObjectApi {
       forms.push_back({.type = kDicom, .transfer_syntax = kExplicitLittleEndian});
     }
     ISO_ASSIGN_OR_RETURN(const Form form, FormFor(call.request, forms));
-    ISO_ASSIGN_OR_RETURN(const auto instances, FindStored(listing_, path));
+    archive::Gap gap;
+    ISO_ASSIGN_OR_RETURN(const auto instances, FindStored(catalog_, path, gap));
     TellAudit(instances, call.about);
     ISO_ASSIGN_OR_RETURN(const std::vector<FilePart> parts,
                          PartsOf(instances, BaseUrl(call.request)));
     ISO_ASSIGN_OR_RETURN(http::Response response, files_.Make(form, parts));
+    TellGap(gap, response);
     spdlog::info("event=dicomweb_retrieval instances={} bytes={} by=\"{}\"", parts.size(),
                  *response.long_body->bytes(), call.caller.name);
     return response;
   }
 
  private:
-  archive::Listing& listing_;
+  archive::Catalog& catalog_;
   FileAnswers files_;
 };
 
 }  // namespace
 
 void AddObjectRoutes(const Environment& environment, http::Router& router) {
-  const auto api = std::make_shared<ObjectApi>(environment.listing);
+  const auto api = std::make_shared<ObjectApi>(environment.catalog);
   for (const char* path :
        {"/studies/{}", "/studies/{}/series/{}", "/studies/{}/series/{}/instances/{}"}) {
     router.Add(

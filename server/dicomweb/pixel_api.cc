@@ -23,7 +23,7 @@ std::vector<Form> FormsOf(size_t parts) {
 
 class PixelApi {
  public:
-  explicit PixelApi(archive::Listing& listing) : listing_(listing) {}
+  explicit PixelApi(archive::Catalog& catalog) : catalog_(catalog) {}
 
   absl::StatusOr<http::Response> Frames(const http::Call& call) {
     ISO_ASSIGN_OR_RETURN(const Opened opened, Open(call));
@@ -64,7 +64,7 @@ class PixelApi {
     ISO_ASSIGN_OR_RETURN(const ObjectPath path, PathOf(call));
     ISO_RETURN_IF_ERROR(CheckParameters(call.request, {}));
     Opened opened;
-    ISO_ASSIGN_OR_RETURN(opened.instance, FindOne(listing_, path));
+    ISO_ASSIGN_OR_RETURN(opened.instance, FindOne(catalog_, path));
     ISO_ASSIGN_OR_RETURN(opened.layout, dicom::ReadPixelLayout(opened.instance.file));
     opened.url = UrlOf(BaseUrl(call.request), path);
     TellAudit({opened.instance}, call.about);
@@ -76,14 +76,14 @@ class PixelApi {
     return files_.Make(form, parts);
   }
 
-  archive::Listing& listing_;
+  archive::Catalog& catalog_;
   FileAnswers files_;
 };
 
 }  // namespace
 
 void AddPixelRoutes(const Environment& environment, http::Router& router) {
-  const auto api = std::make_shared<PixelApi>(environment.listing);
+  const auto api = std::make_shared<PixelApi>(environment.catalog);
   const std::string instance = absl::StrCat(kRoot, "/studies/{}/series/{}/instances/{}");
   router.Add(
       "GET", instance + "/frames/{}", environment.least,

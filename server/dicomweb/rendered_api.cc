@@ -52,7 +52,7 @@ absl::StatusOr<int> FrameOf(const http::Call& call, const dicom::PixelLayout& la
       absl::StrCat(frames.size(), " frames are asked for; legal is one for each picture"));
 }
 
-absl::StatusOr<http::Response> Answer(archive::Listing& listing, const http::Call& call) {
+absl::StatusOr<http::Response> Answer(archive::Catalog& catalog, const http::Call& call) {
   static const std::array<Form, 1> kForms = {Form{.type = "image/png"}};
   ISO_ASSIGN_OR_RETURN(const ObjectPath path, PathOf(call));
   ISO_RETURN_IF_ERROR(CheckParameters(call.request, {kWindow}));
@@ -61,7 +61,7 @@ absl::StatusOr<http::Response> Answer(archive::Listing& listing, const http::Cal
   if (const auto text = call.request.Parameter(kWindow)) {
     ISO_ASSIGN_OR_RETURN(window, ParseWindow(*text));
   }
-  ISO_ASSIGN_OR_RETURN(const StoredInstance instance, FindOne(listing, path));
+  ISO_ASSIGN_OR_RETURN(const StoredInstance instance, FindOne(catalog, path));
   ISO_ASSIGN_OR_RETURN(const dicom::PixelLayout layout, dicom::ReadPixelLayout(instance.file));
   ISO_ASSIGN_OR_RETURN(const int frame, FrameOf(call, layout));
   ISO_ASSIGN_OR_RETURN(const dicom::Presentation presentation,
@@ -85,8 +85,8 @@ void AddRenderedRoutes(const Environment& environment, http::Router& router) {
   for (const char* rest : {"/rendered", "/frames/{}/rendered"}) {
     router.Add(
         "GET", instance + rest, environment.least,
-        [&listing = environment.listing](const http::Call& call) {
-          return Answered(Answer(listing, call));
+        [&catalog = environment.catalog](const http::Call& call) {
+          return Answered(Answer(catalog, call));
         },
         audit::Action::kView);
   }

@@ -95,4 +95,8 @@ absl::Status CheckParameters(const http::Request& request,
   return absl::OkStatus();
 }
 
+void Warn(absl::string_view text, http::Response& response) {
+  response.Set("Warning", absl::StrCat("299 isocenter \"", text, "\""));
+}
+
 }  // namespace isocenter::dicomweb

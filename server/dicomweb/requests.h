@@ -44,6 +44,9 @@ std::string BaseUrl(const http::Request& request);
 /// ".../studies/1.2/series/3.4", as far as the path goes.
 std::string UrlOf(absl::string_view base, const ObjectPath& path);
 
+/// Adds a warning that says what an answer is not (PS3.18, 8.3.4.1): `text` without quotes.
+void Warn(absl::string_view text, http::Response& response);
+
 /// Errors: INVALID_ARGUMENT, unless every parameter of the request is one of `legal` or `accept`.
 absl::Status CheckParameters(const http::Request& request,
                              const std::vector<absl::string_view>& legal);

@@ -2,14 +2,14 @@
 // contract; source: DICOM PS3.18.
 #pragma once
 
-#include "server/archive/listing.h"
+#include "server/archive/catalog.h"
 #include "server/http/access.h"
 #include "server/http/router.h"
 
 namespace isocenter::dicomweb {
 
 struct Environment {
-  archive::Listing& listing;  // outlives the routes
+  archive::Catalog& catalog;  // outlives the routes
   http::Role least;           // who may ask; answers have the names of patients
 };
 

@@ -14,10 +14,6 @@
 namespace isocenter::dicomweb {
 namespace {
 
-void Warn(const char* text, http::Response& response) {
-  response.Set("Warning", absl::StrCat("299 isocenter \"", text, "\""));
-}
-
 void TellKeys(const SearchRequest& search, int64_t matches, audit::Event& about) {
   about.matches = matches;
   for (const auto& [tag, value] : search.keys) {
@@ -27,7 +23,7 @@ void TellKeys(const SearchRequest& search, int64_t matches, audit::Event& about)
   }
 }
 
-absl::StatusOr<http::Response> Search(archive::Listing& listing, dicom::Level level,
+absl::StatusOr<http::Response> Search(archive::Catalog& catalog, dicom::Level level,
                                       const http::Call& call) {
   static const std::array<Form, 2> kForms = {Form{.type = kDicomJson},
                                              Form{.type = "application/json"}};
@@ -36,7 +32,9 @@ absl::StatusOr<http::Response> Search(archive::Listing& listing, dicom::Level le
   ISO_ASSIGN_OR_RETURN(const SearchRequest search, ParseSearch(level, within, call.request));
   ISO_ASSIGN_OR_RETURN(const archive::ListingRequest wanted, ListingOf(search));
   SearchAnswer answer(search, BaseUrl(call.request));
-  ISO_RETURN_IF_ERROR(listing.Find(wanted, [&](const auto& row) { answer.Add(row); }));
+  archive::Gap gap;
+  ISO_RETURN_IF_ERROR(catalog.FindRows(
+      wanted, [&](const auto& row) { answer.Add(row); }, gap));
   TellKeys(search, answer.rows(), call.about);
   http::Response response;
   response.Set("Content-Type", form.type);
@@ -45,6 +43,7 @@ absl::StatusOr<http::Response> Search(archive::Listing& listing, dicom::Level le
     Warn("The fuzzymatching parameter is not supported. Only literal matching has been performed.",
          response);
   }
+  if (!gap.empty()) Warn(absl::StrCat("Not all results are known: ", gap), response);
   response.body = answer.TakeText();
   if (call.request.AcceptsGzip()) http::Compress(response);
   return response;
@@ -64,8 +63,8 @@ void AddSearchRoutes(const Environment& environment, http::Router& router) {
   for (const auto& [path, level] : kSearches) {
     router.Add(
         "GET", absl::StrCat(kRoot, path), environment.least,
-        [&listing = environment.listing, level = level](const http::Call& call) {
-          return Answered(Search(listing, level, call));
+        [&catalog = environment.catalog, level = level](const http::Call& call) {
+          return Answered(Search(catalog, level, call));
         },
         audit::Action::kQuery);
   }

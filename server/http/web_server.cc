@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/handshake_log.h"
 #include "server/http/transport/answers.h"
 
 namespace isocenter::http {
@@ -45,6 +46,7 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& op
       .urgent = [](const Request& request) { return IsProbe(request.path); },
       .handshake_failed =
           [recorder = environment.audit](const std::string& address, const std::string& why) {
+            LogHandshake("web", address, why);
             if (recorder == nullptr) return;
             audit::Event event;
             event.action = audit::Action::kAssociate;

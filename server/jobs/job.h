@@ -115,8 +115,8 @@ enum class WarningKind {
 constexpr auto NamesOf(WarningKind) {
   return std::to_array<absl::string_view>(
       {"frame_gap", "late_frame", "saturated_detector", "dead_detector", "dose_dip", "matrix_jump",
-       "short_arc", "device_replaced", "stopped_early", "archive_full", "calibration",
-       "cut_object", "worklist_mismatch", "worklist_unavailable"});
+       "short_arc", "device_replaced", "stopped_early", "archive_full", "calibration", "cut_object",
+       "worklist_mismatch", "worklist_unavailable"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.
@@ -256,6 +256,8 @@ struct RefinementFacts {
   std::string frame_of_reference_uid;          // that of the other job's series
   std::string recipe;  // all of what was asked for; only who wrote it can read it
   std::vector<IterationReport> iterations;
+  std::vector<std::string>
+      findings;  // of a second pass, as sentences: what it found, or that it found nothing
 };
 
 struct Job {

@@ -179,6 +179,7 @@ void VisitMembers(const Visitor& visit, Is<RefinementFacts> auto& r) {
   visit("recipe", r.recipe);
   visit("second_pass", r.second_pass, {.place = 4});
   visit("iterations", r.iterations, {.place = 3});
+  visit("findings", r.findings, {.place = 5});
 }
 
 template <class Visitor>

@@ -58,6 +58,12 @@ struct TraceSpans {
   int64_t exported = 0, dropped = 0;
 };
 
+/// The index that the nodes of a cluster share.
+struct SharedIndexState {
+  bool is_up = false;        // this node reads it and writes into it
+  int64_t waiting_jobs = 0;  // whose result it does not know as it is
+};
+
 /// What is in the queue of one DICOM destination.
 struct SendQueue {
   std::string destination;
@@ -101,6 +107,7 @@ struct Sources {
   std::function<AuditFileState()> audit_file;
   std::function<int64_t()> audit_waiting;  // records that the repository has not got
   std::function<TraceSpans()> trace_spans;
+  std::function<SharedIndexState()> shared_index;
   std::function<std::vector<SendQueue>()> send_queues;
   std::function<ProcedureSteps()> procedure_steps;
   std::function<std::vector<QualityTest>()> quality;

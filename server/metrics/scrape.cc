@@ -138,6 +138,17 @@ prometheus::MetricFamily TraceFamily(const TraceSpans& spans) {
   return family;
 }
 
+void AddSharedIndex(const SharedIndexState& index,
+                    std::vector<prometheus::MetricFamily>& families) {
+  families.push_back(
+      GaugeFamily("isocenter_shared_index_up",
+                  "1: the index that nodes share takes what this node has, and answers for all."));
+  AddSample(families.back(), {}, index.is_up ? 1 : 0);
+  families.push_back(GaugeFamily("isocenter_shared_index_waiting",
+                                 "Jobs whose result the shared index does not know as it is."));
+  AddSample(families.back(), {}, static_cast<double>(index.waiting_jobs));
+}
+
 void AddAuditFile(const AuditFileState& audit, std::vector<prometheus::MetricFamily>& families) {
   prometheus::MetricFamily bytes = GaugeFamily(
       "isocenter_audit_bytes", "Files of the audit trail: what they take, and what they may take.");
@@ -280,6 +291,7 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
     AddSample(families.back(), {}, static_cast<double>(sources_.audit_waiting()));
   }
   if (sources_.trace_spans) families.push_back(TraceFamily(sources_.trace_spans()));
+  if (sources_.shared_index) AddSharedIndex(sources_.shared_index(), families);
   if (sources_.send_queues) AddSendQueues(sources_.send_queues(), families);
   if (sources_.quality) AddQuality(sources_.quality(), families);
   if (sources_.procedure_steps) AddProcedureSteps(sources_.procedure_steps(), families);

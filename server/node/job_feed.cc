@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "absl/time/clock.h"
+#include "server/base/steady_clock.h"
 
 namespace isocenter::node {
 namespace {
@@ -69,7 +70,7 @@ void JobFeed::Run() {
     }
     // A frame changes its job: what comes within a batch's time is told together.
     absl::MutexLock lock(&inbox_->mutex);
-    inbox_->mutex.AwaitWithTimeout(absl::Condition(&inbox_->stopping), kBetweenBatches);
+    AwaitFor(inbox_->mutex, absl::Condition(&inbox_->stopping), kBetweenBatches);
   }
 }
 

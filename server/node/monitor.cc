@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "server/base/log.h"
+#include "server/base/steady_clock.h"
 
 namespace isocenter::node {
 namespace {
@@ -80,7 +81,7 @@ void Monitor::Run() {
     looked_ = asked;
     auto news = [this, asked]()
                     ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || asked_ > asked; };
-    mutex_.AwaitWithTimeout(absl::Condition(&news), kBetweenLooks);
+    AwaitFor(mutex_, absl::Condition(&news), kBetweenLooks);
     if (stopping_) return;
   }
 }

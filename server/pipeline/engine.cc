@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/steady_clock.h"
 #include "server/pipeline/recovery.h"
 
 namespace isocenter::pipeline {
@@ -147,7 +148,7 @@ void Engine::WatchDeadlines() {
     absl::MutexLock lock(&mutex_);
     const auto news = [this]()
                           ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return watch_ != Watch::kSleeps; };
-    mutex_.AwaitWithTimeout(absl::Condition(&news), next - parts_.Now());
+    AwaitFor(mutex_, absl::Condition(&news), next - parts_.Now());
   }
 }
 

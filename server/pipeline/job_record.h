@@ -19,7 +19,7 @@ void LogUnsaved(const std::string& id, const absl::Status& saved);
 void PublishWarning(const std::string& id, const jobs::JobWarning& warning, jobs::JobTable& table,
                     jobs::JobObserver& observer);
 
-/// What a refinement found out, for people.
+/// What a refinement found out, for people who read the log.
 void LogFinding(const std::string& id, const std::string& finding);
 
 /// What the stages took, of those that a reconstruction has.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "server/base/steady_clock.h"
 #include "server/pipeline/job_record.h"
 #include "server/pipeline/runs/run_maker.h"
 
@@ -30,7 +31,7 @@ ReconstructionJob::ReconstructionJob(std::string id, AcquisitionRequest request,
       monitor_(request_.acquisition, request_.settings.truncation),
       ledger_(spool_->states(), request_.missing_frames),
       // Without a stream, as after a restart, the job waits for one.
-      console_deadline_(accepted_time_ + absent.limit),
+      console_deadline_(SteadyNow() + absent.limit),
       last_frame_time_(accepted_time_) {
   if (spool_->finished()) input_ = InputState::kAnnounced;
 }

@@ -112,7 +112,7 @@ class ReconstructionJob : public ActiveJob {
     std::vector<FrameRange> beyond;
   };
   Input input() const;
-  /// Until when the job waits for its console; InfiniteFuture while it does not.
+  /// Until when, of SteadyNow, the job waits for its console; InfiniteFuture while it does not.
   absl::Time console_deadline() const;
 
   bool gives_way() const override { return false; }

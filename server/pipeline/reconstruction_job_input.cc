@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/corrections.h"
+#include "server/base/steady_clock.h"
 #include "server/pipeline/frames/measured_matrix.h"
 #include "server/pipeline/reconstruction_job.h"
 
@@ -157,7 +158,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
         producer_.reset();
         ++stream_;  // what this stream sends from now on is not taken
         input_ = InputState::kOpen;
-        console_deadline_ = Now() + absent_.limit;
+        console_deadline_ = SteadyNow() + absent_.limit;
       }
     }
     present = ledger_.present();
@@ -253,7 +254,7 @@ void ReconstructionJob::Detach(int64_t stream) {
     producer_.reset();
     waits_for_room_.reset();
     if (input_ == InputState::kClosed) return;
-    console_deadline_ = Now() + absent_.limit;
+    console_deadline_ = SteadyNow() + absent_.limit;
   }
   environment_.keeper.OnDeadlineSet();
 }
@@ -278,8 +279,9 @@ absl::Time ReconstructionJob::console_deadline() const {
 }
 
 absl::Time ReconstructionJob::EndIfOverdue() {
-  if (console_deadline() <= Now()) GiveUpConsole();
-  return console_deadline();
+  if (console_deadline() <= SteadyNow()) GiveUpConsole();
+  // By the clock of the other deadlines, as of now.
+  return Now() + (console_deadline() - SteadyNow());
 }
 
 void ReconstructionJob::OnSuspended(const absl::Status& why) {
@@ -298,7 +300,7 @@ void ReconstructionJob::GiveUpConsole() {
   int present = 0;
   {
     absl::MutexLock lock(&mutex_);
-    if (IsOver(life_) || input_ == InputState::kClosed || Now() < console_deadline_) return;
+    if (IsOver(life_) || input_ == InputState::kClosed || SteadyNow() < console_deadline_) return;
     console_deadline_ = absl::InfiniteFuture();
     present = ledger_.present();
     const bool good_enough = ledger_.MissingAtEnd().ok();

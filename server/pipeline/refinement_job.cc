@@ -177,12 +177,14 @@ void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool
     if (!IsCurrent(run)) return;
     Apply(LifeEvent::kVolumeComplete);
   }
-  for (const std::string& finding : run->findings()) LogFinding(id_, finding);
+  const std::vector<std::string> findings = run->findings();
+  for (const std::string& finding : findings) LogFinding(id_, finding);
   const double refine_seconds = absl::ToDoubleSeconds(Now() - run->steps_begin());
   const recon::StageSeconds& fdk = run->fdk_seconds();
   LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
     RecordStages(fdk, job.result.timings);
     job.result.timings.refine = refine_seconds;
+    job.refinement.findings = findings;
   }));
   SubmitExport(run);
 }

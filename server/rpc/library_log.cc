@@ -1,29 +1,19 @@
 #include "server/rpc/library_log.h"
 
-#include <atomic>
-#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "google/protobuf/stubs/logging.h"
 #include "grpc/support/log.h"
+#include "server/base/handshake_log.h"
 #include "server/base/log.h"
+#include "server/crypto/handshake_failure.h"
 
 namespace isocenter::rpc {
 namespace {
-
-/// At most one line a second: anybody who reaches the port can fail as often as they like.
-void LogHandshake(const char* text) {
-  static std::atomic<int64_t> last{0};
-  const int64_t now = absl::ToUnixSeconds(absl::Now());
-  if (last.exchange(now) == now) return;
-  spdlog::warn("event=tls_handshake_failed endpoint=grpc text=\"{}\"", text);
-}
 
 struct HandshakeListener {
   absl::Mutex mutex;
@@ -48,12 +38,13 @@ void TellOfHandshakes(std::function<void(const std::string& why)> told) {
 }
 
 void RedirectLibraryLogs() {
+  crypto::WatchRefusals();
   gpr_set_log_function([](gpr_log_func_args* arguments) {
     // Who has the wrong certificate, or none, learns little from its own side.
     if (absl::StrContains(arguments->message, "Handshake failed")) {
-      LogHandshake(arguments->message);
-      Tell(arguments->message);
-      return;
+      const std::string why = crypto::HandshakeFailure(arguments->message);
+      LogHandshake("grpc", "", why);  // gRPC does not say with whom
+      return Tell(why);
     }
     spdlog::debug("event=grpc_message text=\"{}\"", arguments->message);
   });

@@ -102,6 +102,7 @@ v1::Transfer ToProto(const archive::Transfer& transfer) {
   proto.set_committed_count(count(archive::TransferState::kCommitted));
   proto.set_failed_count(count(archive::TransferState::kFailed));
   proto.set_skipped_count(count(archive::TransferState::kSkipped));
+  if (transfer.next_try) SetTime(*transfer.next_try, *proto.mutable_next_attempt_time());
   proto.set_reason(transfer.reason);
   proto.set_attempts(static_cast<uint32_t>(transfer.attempts));
   proto.set_storage_commitment(transfer.storage_commitment);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/base/steady_clock.h"
+
 namespace isocenter::spool {
 
 Committer::Committer(SyncSettings settings) : settings_(std::move(settings)) {
@@ -64,9 +66,9 @@ void Committer::Add(const std::shared_ptr<File>& file, int64_t bytes, Done done)
 }
 
 absl::Status Committer::Sync(File& file) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   const absl::Status status = file.Sync(settings_.sync);
-  if (settings_.on_sync) settings_.on_sync(absl::Now() - start);
+  if (settings_.on_sync) settings_.on_sync(SteadyNow() - start);
   return status;
 }
 
@@ -81,12 +83,12 @@ void Committer::Run() {
       absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(&has_work));
       if (settings_.policy == SyncPolicy::kInterval) {
-        mutex_.AwaitWithDeadline(absl::Condition(&stopping_), next);
+        AwaitFor(mutex_, absl::Condition(&stopping_), next - SteadyNow());
       }
       if (unsynced_.empty()) return;
       files.swap(unsynced_);
     }
-    next = absl::Now() + settings_.interval;
+    next = SteadyNow() + settings_.interval;
     for (auto& [key, unsynced] : files) {
       const absl::Status status = Sync(*unsynced.file);
       {

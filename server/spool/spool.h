@@ -31,6 +31,8 @@ struct SpoolOptions {
   absl::Duration sync_interval = absl::Milliseconds(200);
   /// Bounds the sum of all files; 0: no bound but the disk.
   int64_t capacity_bytes = 0;
+  /// Where that figure comes from, for who is refused by it.
+  std::string capacity_source = "spool.capacity_bytes";
   /// How long a released job is kept when nobody needs its room.
   absl::Duration retention = absl::ZeroDuration();
   int writers = 4;  // more than the disk needs: some may be held up by the kernel

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/steady_clock.h"
 #include "server/spool/file.h"
 #include "server/spool/spool.h"
 
@@ -28,15 +29,16 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed, int64_t 
     if (fits(0)) return absl::OkStatus();
     const auto oldest = OldestReclaimable();
     if (!fits(usage.reclaimable_bytes) || oldest == entries_.end() || !Reclaim(oldest)) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "the spool ", options_.directory.string(), " has no room for job ", job_id, ": ",
-          BytesText(needed), " are needed, ", BytesText(disk.free_bytes), " are free on the disk, ",
-          BytesText(spared), " are promised there to results, ", BytesText(usage.used_bytes),
-          " are used",
-          options_.capacity_bytes == 0
-              ? std::string()
-              : absl::StrCat(" of ", BytesText(options_.capacity_bytes), " that may be"),
-          ", ", BytesText(usage.reclaimable_bytes), " of them reclaimable"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the spool ", options_.directory.string(), " has no room for job ", job_id,
+                       ": ", BytesText(needed), " are needed, ", BytesText(disk.free_bytes),
+                       " are free on the disk, ", BytesText(spared),
+                       " are promised there to results, ", BytesText(usage.used_bytes), " are used",
+                       options_.capacity_bytes == 0
+                           ? std::string()
+                           : absl::StrCat(" of ", BytesText(options_.capacity_bytes),
+                                          " that may be (", options_.capacity_source, ")"),
+                       ", ", BytesText(usage.reclaimable_bytes), " of them reclaimable"));
     }
   }
 }
@@ -123,7 +125,7 @@ void Spool::KeepHouse() {
   while (!stopping_) {
     house_changed_ = false;
     const absl::Time next = ReclaimExpired();
-    mutex_.AwaitWithTimeout(absl::Condition(&has_work), next - options_.clock());
+    AwaitFor(mutex_, absl::Condition(&has_work), next - options_.clock());
   }
 }
 

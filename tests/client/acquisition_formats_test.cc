@@ -59,7 +59,7 @@ void WriteBundle(const std::filesystem::path& path) {
 TEST(Bundle, KeepsHeaderDescriptionAndFrames) {
   TemporaryDirectory directory;
   WriteBundle(directory / "b");
-  const auto source = OpenAcquisition(directory / "b", "", 0);
+  const auto source = OpenAcquisition(directory / "b", "", std::nullopt);
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_EQ((*source)->header().SerializeAsString(),
             Header(v1::PIXEL_TYPE_UINT16_COUNTS).SerializeAsString());
@@ -102,15 +102,16 @@ TEST(Bundle, DamagedFilesAreRefusedWithWhatIsWrong) {
   const std::string text = ReadBytes(directory.path() / "b" / "acquisition.textproto");
   EXPECT_THAT(damaged("frames.raw", std::string(119, 'x')), HasSubstr("119 bytes"));
   EXPECT_THAT(damaged("frames.raw", std::string(121, 'x')), HasSubstr("= 120"));
-  EXPECT_THAT(damaged("bundle.json", "{}"), HasSubstr("isocenter-bundle"));
-  EXPECT_THAT(damaged("bundle.json", "[\xFF"), HasSubstr("isocenter-bundle"));
+  EXPECT_THAT(damaged("bundle.json", "{}"),
+              HasSubstr("\"format\" is missing; legal is \"isocenter-bundle\""));
+  EXPECT_THAT(damaged("bundle.json", "[\xFF"), HasSubstr("bundle.json:1:2: '\\xff' cannot stand"));
   EXPECT_THAT(damaged("bundle.json", "{\"format\":\"isocenter-bundle\",\"version\":2}"),
               HasSubstr("legal is 1"));
   // Deeper than a stack.
   EXPECT_THAT(damaged("bundle.json",
                       "{\"format\":\"isocenter-bundle\",\"version\":" + std::string(1 << 20, '[') +
                           std::string(1 << 20, ']') + "}"),
-              HasSubstr("\"version\" is no number; legal is 1"));
+              HasSubstr("\"version\" is no number or text, but array; legal is 1"));
   EXPECT_THAT(damaged("acquisition.textproto", "detector { columns: 5 rows }"),
               HasSubstr("acquisition.textproto:1:28: detector.rows lacks its colon"));
   EXPECT_THAT(damaged("acquisition.textproto", ""), HasSubstr("detector.columns is 0"));
@@ -149,7 +150,7 @@ TEST(RabbitCt, BothLayoutsKeepMatricesAndFrames) {
     ASSERT_EQ(bytes.size(), begin + kFrames * (96 + 80));
     // Column by column: the second double is row 1 of column 0.
     EXPECT_EQ(bytes.substr(begin + 8, 8), Bytes(header.matrices().matrix(0).value(4)));
-    const auto source = OpenAcquisition(directory / "a.rct", "", 0);
+    const auto source = OpenAcquisition(directory / "a.rct", "", std::nullopt);
     ASSERT_TRUE(source.ok()) << source.status();
     EXPECT_EQ((*source)->header().matrices().SerializeAsString(),
               header.matrices().SerializeAsString());

@@ -1,19 +1,17 @@
 // Runs the `isocenter` binary: exit codes, output and files, with a fake server behind it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "client/formats/bundle.h"
 #include "client/formats/meta_image.h"
-#include "proto/wire/geometry.h"
 #include "tests/client/command.h"
 #include "tests/client/fake_server.h"
+#include "tests/client/small_bundle.h"
 #include "tests/client/test_files.h"
 
 namespace isocenter::client_test {
@@ -23,23 +21,6 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
-
-void WriteBundle(const std::filesystem::path& path, int frames) {
-  v1::AcquisitionHeader header;
-  header.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
-  header.set_i0_counts(60000);
-  *header.mutable_detector() =
-      wire::ToProto(Detector{.columns = 4, .rows = 2, .pitch_u_mm = 1, .pitch_v_mm = 1});
-  header.set_frame_count(frames);
-  header.mutable_patient_study()->set_patient_id("P1");
-  header.mutable_patient_study()->set_accession_number("A1");
-  auto sink = formats::CreateBundle(path, header, {});
-  ASSERT_TRUE(sink.ok()) << sink.status();
-  for (int i = 0; i < frames; ++i) {
-    ASSERT_TRUE((*sink)->Append(std::vector<std::byte>(16, std::byte(i))).ok());
-  }
-  ASSERT_TRUE((*sink)->Finish().ok());
-}
 
 void WriteVolume(const std::filesystem::path& path, float value) {
   formats::Volume volume{.grid = CenteredGrid(20, 20, 20, {10, 10, 10})};
@@ -163,9 +144,11 @@ TEST(Cli, SkippedFramesAreNotSent) {
   for (const v1::Frame& frame : server.frames()) indices.push_back(frame.index());
   EXPECT_THAT(indices, testing::ElementsAre(1, 2, 3, 4, 8, 9, 10, 11));
   EXPECT_EQ(nlohmann::json::parse(ReadBytes(directory / "r"))["frames"], 8);
-  for (const char* list : {"5-3", "x", "1,", "10000", "1-2-3"}) {
-    EXPECT_EQ(RunCommand({"stream", directory / "b", "--skip-frames", list}).exit_code, 1) << list;
+  for (const char* list : {"5-3", "x", "1,", "1-2-3"}) {
+    EXPECT_EQ(RunCommand({"stream", directory / "b", "--skip-frames", list}).exit_code, 2) << list;
   }
+  // How many there are the bundle knows.
+  EXPECT_EQ(RunCommand({"stream", directory / "b", "--skip-frames", "10000"}).exit_code, 1);
 }
 
 TEST(Cli, AnotherRunGoesOnWithTheJob) {
@@ -232,57 +215,6 @@ TEST(Cli, PacingKeepsToTheClock) {
             0);
   // 20 intervals of 25 ms. No upper bound: the machine may be busy.
   EXPECT_GE(absl::Now() - begin, absl::Milliseconds(500));
-}
-
-TEST(Cli, CtrlCCancelsTheJob) {
-  TemporaryDirectory directory;
-  FakeServer server;
-  WriteBundle(directory / "b", 1000);
-  Command command({"stream", directory / "b", "--server", server.address(), "--fps", "10"});
-  EXPECT_TRUE(server.WaitForFrames(1));
-  command.Signal(SIGINT);
-  EXPECT_TRUE(server.WaitForCancel("job-1"));
-  const Outcome outcome = command.Wait();
-  EXPECT_EQ(outcome.exit_code, 130);
-  EXPECT_THAT(outcome.err, HasSubstr("job job-1 was cancelled"));
-  EXPECT_THAT(outcome.err, testing::Not(HasSubstr("tried again")));
-  EXPECT_LT(server.frames_read(), 1000);
-}
-
-TEST(Cli, CtrlCEndsAnOpening) {
-  TemporaryDirectory directory;
-  absl::Notification asked;
-  Behaviour behaviour;
-  behaviour.never_answer = true;
-  behaviour.before_answer = [&] { asked.Notify(); };
-  FakeServer server(behaviour);
-  WriteBundle(directory / "b", 2);
-  Command command({"stream", directory / "b", "--server", server.address()});
-  asked.WaitForNotification();
-  const absl::Time begin = absl::Now();
-  command.Signal(SIGINT);
-  const Outcome outcome = command.Wait();
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(15));  // and not the 30 s of an admission
-  EXPECT_EQ(outcome.exit_code, 130);
-  EXPECT_THAT(outcome.err, HasSubstr("stopped before the server had admitted the acquisition"));
-}
-
-TEST(Cli, CtrlCInAnOpeningCancelsTheJobThatItBegan) {
-  TemporaryDirectory directory;
-  absl::Notification asked, interrupted;
-  Behaviour behaviour;
-  behaviour.before_answer = [&] {
-    asked.Notify();
-    interrupted.WaitForNotification();
-  };
-  FakeServer server(behaviour);
-  WriteBundle(directory / "b", 1000);
-  Command command({"stream", directory / "b", "--server", server.address(), "--fps", "1"});
-  asked.WaitForNotification();
-  command.Signal(SIGINT);
-  interrupted.Notify();
-  EXPECT_TRUE(server.WaitForCancel("job-1"));
-  EXPECT_THAT(command.Wait().err, HasSubstr("job job-1 was cancelled"));
 }
 
 TEST(Cli, ServerErrorsAreShownAsTheyAre) {
@@ -354,27 +286,29 @@ TEST(Cli, AJobSaysWhatItWasCorrectedWith) {
             "room1-beads");
 }
 
-// Each at its work; what is killed by the signal itself has no exit code.
-TEST(Cli, CtrlCEndsEveryCommandWithASentence) {
+TEST(Cli, WatchAndRefineGoOnWhenTheConnectionBreaks) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"watch", "job-1"}, {"refine", "job-1", "--metal", "--wait"}}) {
+    Behaviour behaviour;
+    behaviour.break_watches = 1;
+    FakeServer server(behaviour);
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--server", server.address()});
+    const Outcome outcome = RunCommand(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("out of reach and is tried again"));
+  }
+}
+
+TEST(Cli, AJobThatHadAllItsFramesIsTakenUpWithNone) {
   TemporaryDirectory directory;
-  const std::string bundle = directory / "b", volume = directory / "v.mha";
-  ASSERT_EQ(RunCommand({"simulate", "--phantom", "cylinder", "--out", bundle, "--frames", "400",
-                        "--arc-deg", "360", "--detector", "64x64", "--pitch-mm", "5"})
-                .exit_code,
-            0);
-  for (const int signal : {SIGINT, SIGTERM}) {
-    Command command({"reconstruct", bundle, "--out", volume, "--algorithm", "sirt", "--iterations",
-                     "1000", "--grid", "64x64x64", "--voxel-mm", "4"});
-    EXPECT_TRUE(command.AwaitOutput("iteration   1"));
-    command.Signal(signal);
-    const Outcome outcome = command.Wait();
-    EXPECT_EQ(outcome.exit_code, 130);
-    EXPECT_THAT(outcome.err,
-                HasSubstr(signal == SIGINT ? "interrupted (SIGINT)" : "interrupted (SIGTERM)"));
-  }
-  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
-    EXPECT_EQ(entry.path().filename(), "b");
-  }
+  FakeServer server;
+  WriteBundle(directory / "b", 2);
+  ASSERT_EQ(RunCommand({"stream", directory / "b", "--server", server.address()}).exit_code, 0);
+  const Outcome outcome =
+      RunCommand({"stream", directory / "b", "--resume", "job-1", "--server", server.address()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, ContainsRegex("frames +none sent: the service had all of them"));
 }
 
 TEST(Cli, RefinePrintsEachIterationOnceAndWritesTheCurve) {
@@ -401,7 +335,7 @@ TEST(Cli, RefinePrintsEachIterationOnceAndWritesTheCurve) {
 
   const Outcome bad = RunCommand(
       {"refine", "job-1", "--protocol", "r", "--curve", "c.txt", "--server", server.address()});
-  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_EQ(bad.exit_code, 2);
   EXPECT_THAT(bad.err, HasSubstr("--curve is 'c.txt'; legal is a file that ends in .csv or .png"));
   const Outcome nothing = RunCommand({"refine", "job-1", "--server", server.address()});
   EXPECT_EQ(nothing.exit_code, 2);

@@ -116,7 +116,7 @@ TEST(Cluster, SeveralAddressesAreAskedTogether) {
   const Outcome unknown = RunCommand({"status", "--server", both, "--node", "recon9"});
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.err, HasSubstr("no address leads to node 'recon9'"));
-  EXPECT_EQ(RunCommand({"status", "--server", absl::StrCat(both, ",")}).exit_code, 1);
+  EXPECT_EQ(RunCommand({"status", "--server", absl::StrCat(both, ",")}).exit_code, 2);
 }
 
 TEST(Cluster, JobsOfAllNodesComeNewestFirst) {

@@ -13,7 +13,9 @@ namespace isocenter::formats {
 namespace {
 
 using client_test::TemporaryDirectory;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 struct SliceFile {
   double z = 0;
@@ -110,6 +112,41 @@ TEST(DicomSeries, UnusableDirectoriesAreRefused) {
               HasSubstr("Image Orientation (Patient) has the value 1e+200; legal is -1e+06 to"));
   EXPECT_THAT(read({{.z = 0}, {.z = 1, .pixels = {1, 2}}}), HasSubstr("truncated"));
   EXPECT_EQ(ReadDicomSeries("/nonexistent").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(DicomSeries, NeighboursOfAGapAreNamedAndNoInnocentFile) {
+  const auto read = [](const std::vector<double>& places) {
+    TemporaryDirectory directory;
+    for (size_t i = 0; i < places.size(); ++i) {
+      Write(directory / absl::StrCat(i, ".dcm"), {.z = places[i]});
+    }
+    return std::string(ReadDicomSeries(directory.path()).status().message());
+  };
+  const std::string gap = read({0, 1.5, 3, 4.5, 12, 13.5, 15});
+  EXPECT_THAT(gap, HasSubstr("3.dcm (at 4.5 mm) and "));
+  EXPECT_THAT(gap, HasSubstr("4.dcm (at 12 mm) are 7.5 mm, between most others 1.5 mm: about 4 "));
+  EXPECT_THAT(gap, Not(HasSubstr("1.dcm")));
+  EXPECT_THAT(read({0, 1.5, 3, 3, 4.5}),
+              AllOf(HasSubstr("2.dcm"), HasSubstr("3.dcm (at 3 mm) are at the same place")));
+  EXPECT_THAT(read({0, 1.5, 3, 3.7, 5.2, 6.7}),
+              HasSubstr("3.dcm (at 3.7 mm) are 0.7 mm, between most others 1.5 mm"));
+}
+
+TEST(DicomSeries, FilesThatAreCutAreNamed) {
+  TemporaryDirectory directory;
+  for (int k = 0; k < 4; ++k) Write(directory / absl::StrCat(k, ".dcm"), {.z = double(k)});
+  const std::string whole = client_test::ReadBytes(directory / "1.dcm");
+  const auto read = [&](const std::string& bytes) {
+    client_test::WriteBytes(directory / "1.dcm", bytes);
+    return std::string(ReadDicomSeries(directory.path()).status().message());
+  };
+  EXPECT_EQ(read(whole), "");
+  const auto says = [](const char* what) { return AllOf(HasSubstr("1.dcm: "), HasSubstr(what)); };
+  EXPECT_THAT(read(""), says("truncated: it is empty, 0 bytes"));
+  EXPECT_THAT(read(whole.substr(0, 60)), says("it has 60 bytes; legal is 144 and more"));
+  EXPECT_THAT(read(whole.substr(0, 200)), says("truncated: group 0002 has"));
+  EXPECT_THAT(read(whole.substr(0, whole.size() - 5)),
+              says("truncated: it ends inside of an element"));
 }
 
 }  // namespace

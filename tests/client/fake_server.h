@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
@@ -39,7 +41,9 @@ struct Behaviour {
   bool no_result = false;
   // Breaks: each ends one call, with `break_status`, in place of taking over the frame.
   std::deque<int64_t> break_at_frames;
+  bool nodes_unknown = false;  // nobody answers which nodes there are; else there is one
   int breaks_after_finish = 0;
+  int break_watches = 0;  // so many end with `break_status` after the job was told once
   grpc::Status break_status = {grpc::StatusCode::UNAVAILABLE, "the connection was reset"};
   std::deque<grpc::Status> refuse_resumes;  // answers to the first resumes
   bool forgets_frames = false;              // a resume begins at frame 0
@@ -59,7 +63,8 @@ class FakeServer final : public v1::AcquisitionService::Service,
         break_at_frames_(behaviour_.break_at_frames),
         refuse_resumes_(behaviour_.refuse_resumes),
         breaks_after_finish_(behaviour_.breaks_after_finish),
-        break_openings_(behaviour_.break_openings) {
+        break_openings_(behaviour_.break_openings),
+        break_watches_(behaviour_.break_watches) {
     Start();
   }
   ~FakeServer() override { Stop(); }
@@ -215,10 +220,23 @@ class FakeServer final : public v1::AcquisitionService::Service,
     }
     return grpc::Status::OK;
   }
-  grpc::Status WatchJob(grpc::ServerContext*, const v1::WatchJobRequest* request,
+  grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest*,
+                         v1::ListNodesResponse*) override {
+    return behaviour_.nodes_unknown
+               ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "http2 header with status: 503")
+               : grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
+  }
+  grpc::Status WatchJob(grpc::ServerContext* context, const v1::WatchJobRequest* request,
                         grpc::ServerWriter<v1::Job>* writer) override {
     if (request->job_id() == "none") return NoJob();
     v1::Job job = JobNamed(request->job_id());
+    const bool breaks = break_watches_.fetch_sub(1) > 0;
+    if (breaks || request->job_id() == "endless") {
+      job.set_state(v1::JOB_STATE_RECEIVING);
+      writer->Write(job);
+      while (!breaks && !context->IsCancelled()) absl::SleepFor(absl::Milliseconds(5));
+      return behaviour_.break_status;
+    }
     for (const v1::JobState state :
          {v1::JOB_STATE_RECEIVING, v1::JOB_STATE_RECONSTRUCTING, v1::JOB_STATE_EXPORTING,
           request->job_id() == "bad" ? v1::JOB_STATE_FAILED : v1::JOB_STATE_COMPLETED}) {
@@ -441,6 +459,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
   std::deque<grpc::Status> refuse_resumes_ ABSL_GUARDED_BY(mutex_);
   int breaks_after_finish_ ABSL_GUARDED_BY(mutex_);
   int break_openings_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<int> break_watches_ = 0;
   int64_t resumes_ ABSL_GUARDED_BY(mutex_) = 0, openings_ ABSL_GUARDED_BY(mutex_) = 0;
   v1::AcquisitionHeader resumed_with_ ABSL_GUARDED_BY(mutex_);
   int port_ = 0;

@@ -74,8 +74,11 @@ TEST(FanBeamScan, RefusesByName) {
   };
   EXPECT_THAT(OpenError(directory, kFlat, 100),
               HasSubstr("sinogram.raw has 100 bytes, but fan_beam.json states 576000"));
-  EXPECT_THAT(OpenError(directory, "{"), HasSubstr("is no object of JSON"));
-  EXPECT_THAT(OpenError(directory, "[1]"), HasSubstr("is no object of JSON"));
+  EXPECT_THAT(
+      OpenError(directory, "{"),
+      HasSubstr("fan_beam.json:1:2: the file ends here; legal is a name in \"...\" or '}'"));
+  EXPECT_THAT(OpenError(directory, "[1]"), HasSubstr("is a JSON array; legal is an object"));
+  EXPECT_THAT(OpenError(directory, ""), HasSubstr("fan_beam.json is empty: it has 0 bytes"));
   EXPECT_THAT(changed("\"version\": 1", "\"version\": 2"), HasSubstr("\"version\" is 2"));
   EXPECT_THAT(changed("isocenter-fan-beam", "other"), HasSubstr("legal is isocenter-fan-beam"));
   EXPECT_THAT(changed("\"views\": 200", "\"views\": 1.5"), HasSubstr("\"views\" is 1.5"));

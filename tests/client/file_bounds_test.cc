@@ -64,7 +64,13 @@ TEST(DicomFileBounds, WhatIsNoFileIsNamed) {
   EXPECT_THAT(Refusal(File(Meta(kExplicitSyntax) + Meta(kImplicitSyntax), data)),
               HasSubstr("ascending order"));
   EXPECT_THAT(Refusal(File(Meta(kExplicitSyntax), data.substr(0, 12))),
-              HasSubstr("a length is 8; legal is up to 4"));
+              HasSubstr("truncated: it ends inside of an element, after"));
+  EXPECT_THAT(Refusal(""), HasSubstr("truncated: it is empty, 0 bytes"));
+  EXPECT_THAT(Refusal(File(Meta(kExplicitSyntax), data).substr(0, 180)),
+              HasSubstr("truncated: group 0002 has 62 bytes, of which there are 36"));
+  EXPECT_THAT(Refusal(File(Meta(kExplicitSyntax), data + Explicit(0x00100020, "LO", "ID"))
+                          .substr(0, 144 + 62 + 16 + 9)),
+              HasSubstr("truncated"));
   std::string claims = File(Meta(kExplicitSyntax), data);
   claims.replace(140, 4, "\xff\xff\xff\x7f");
   EXPECT_THAT(Refusal(claims), HasSubstr("group 0002 has 2147483647 bytes"));

@@ -68,6 +68,43 @@ TEST(JobClient, WatchEndsWithTheJob) {
   EXPECT_EQ(states.size(), 4u);
 }
 
+TEST(JobClient, FollowGoesOnAfterBreaks) {
+  Behaviour behaviour;
+  behaviour.break_watches = 2;
+  FakeServer server(behaviour);
+  std::vector<v1::JobState> states;
+  std::vector<std::string> breaks;
+  const auto job = ClientOf(server).Follow(
+      "job-1",
+      [&](const v1::Job& now) {
+        states.push_back(now.state());
+        return true;
+      },
+      [&](const absl::Status& why) { breaks.emplace_back(why.message()); });
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(states.size(), 6u);
+  EXPECT_THAT(breaks,
+              testing::ElementsAre(testing::HasSubstr("reset"), testing::HasSubstr("reset")));
+}
+
+// Neither a job that there is not, nor one of a service that was never there.
+TEST(JobClient, FollowDoesNotWaitForWhatItNeverSaw) {
+  FakeServer server;
+  const auto follow = [&](const std::string& id) {
+    return ClientOf(server)
+        .Follow(
+            id, [](const v1::Job&) { return true; }, [](const absl::Status&) { ADD_FAILURE(); })
+        .status()
+        .code();
+  };
+  EXPECT_EQ(follow("none"), absl::StatusCode::kNotFound);
+  server.Stop();
+  const absl::Time begin = absl::Now();
+  EXPECT_EQ(follow("job-1"), absl::StatusCode::kUnavailable);
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(30));
+}
+
 TEST(JobClient, RefineReturnsTheNewJob) {
   FakeServer server;
   v1::RefineJobRequest request;

@@ -112,6 +112,9 @@ TEST(MetaImage, HostileHeadersAreRefusedByName) {
   const std::pair<std::string, const char*> cases[] = {
       {"not an image", "not a MetaImage"},
       {std::string(1000, '\0'), "not a MetaImage"},
+      {"", "is empty: it has 0 bytes"},
+      {Header(good + "ElementSpacing = 0 nan 2.4\n"),
+       "ElementSpacing is '0 nan 2.4'; legal is 3 finite numbers above 0"},
       {Header("DimSize = -2 1 1\nElementType = MET_CHAR\n"), "DimSize"},
       {Header("DimSize = 0 1 1\nElementType = MET_CHAR\n"), "DimSize"},
       {Header("DimSize = 99999999999999999999 1 1\nElementType = MET_CHAR\n"), "DimSize"},

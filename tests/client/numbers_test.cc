@@ -10,9 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/formats/bundle.h"
-#include "proto/wire/geometry.h"
 #include "tests/client/command.h"
+#include "tests/client/small_bundle.h"
 #include "tests/client/test_files.h"
 
 namespace isocenter::client_test {
@@ -118,28 +117,20 @@ TEST(Numbers, LeaveNoFileWhereTheyAreWrong) {
   }
   const Outcome narrow = RunCommand({"simulate", "--phantom", "head", "--out", directory / "b",
                                      "--sid-mm", "700", "--sdd-mm", "600"});
-  EXPECT_EQ(narrow.exit_code, 1);
-  EXPECT_THAT(narrow.err, HasSubstr("source_to_detector_mm is 600; legal is above"));
+  EXPECT_EQ(narrow.exit_code, 2);
+  EXPECT_THAT(narrow.err, HasSubstr("--sdd-mm is 600; legal is above --sid-mm, which is 700"));
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
 TEST(Numbers, AFrameThatIsNotThereCannotBeSkipped) {
   TemporaryDirectory directory;
-  v1::AcquisitionHeader header;
-  header.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
-  header.set_i0_counts(60000);
-  *header.mutable_detector() =
-      wire::ToProto(Detector{.columns = 4, .rows = 2, .pitch_u_mm = 1, .pitch_v_mm = 1});
-  header.set_frame_count(12);
-  auto sink = formats::CreateBundle(directory / "b", header, {});
-  ASSERT_TRUE(sink.ok()) << sink.status();
-  for (int i = 0; i < 12; ++i) ASSERT_TRUE((*sink)->Append(std::vector<std::byte>(16)).ok());
-  ASSERT_TRUE((*sink)->Finish().ok());
+  WriteBundle(directory / "b", 12);
   for (const char* list : {"12", "3,50", "11-12", "4294967295", "-1", "0-11"}) {
     const Outcome outcome = RunCommand({"stream", directory / "b", "--server", "127.0.0.1:1",
                                         absl::StrCat("--skip-frames=", list)});
-    EXPECT_EQ(outcome.exit_code, 1) << list;
-    EXPECT_THAT(outcome.err, HasSubstr("the list of frames")) << list;
+    EXPECT_NE(outcome.exit_code, 0) << list;
+    EXPECT_THAT(outcome.err, HasSubstr("--skip-frames ")) << list;
+    EXPECT_THAT(outcome.err, HasSubstr("; legal is ")) << list;
   }
   EXPECT_THAT(RunCommand({"stream", directory / "b", "--skip-frames", "500"}).err,
               HasSubstr("'500'; legal is e.g. 10,20-22 with frames from 0 to 11"));

@@ -117,6 +117,20 @@ INSTANTIATE_TEST_SUITE_P(
                       grpc::Status(grpc::StatusCode::UNAVAILABLE,
                                    "the node is drained; use another one")));
 
+// Which nodes there are was not told, and the one that the proxy chose drains: it may choose
+// another.
+TEST(OpeningTest, ADrainedNodeIsNotTheLastWordWhileTheOthersAreNotKnown) {
+  Behaviour behaviour;
+  behaviour.nodes_unknown = true;
+  behaviour.break_openings = 1;
+  behaviour.break_status = {grpc::StatusCode::UNAVAILABLE, "the node is drained; use another one"};
+  FakeServer server(behaviour);
+  const auto stream = Open(server, Header(""), {});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  EXPECT_TRUE(SendAll(**stream).ok());
+  EXPECT_EQ(server.openings(), 2);
+}
+
 TEST(OpeningTest, WithoutReconnectingABreakIsTheError) {
   Behaviour behaviour;
   behaviour.break_openings = 1;

@@ -223,7 +223,7 @@ TEST(Outputs, EndingsAreCheckedBeforeTheWork) {
     std::vector<std::string> all = arguments;
     all.push_back("/tmp/x.txt");
     const Outcome outcome = RunCommand(all);
-    EXPECT_EQ(outcome.exit_code, 1) << arguments[0];
+    EXPECT_EQ(outcome.exit_code, 2) << arguments[0];
     EXPECT_THAT(outcome.err, AllOf(HasSubstr(flag + " is '/tmp/x.txt'"),
                                    HasSubstr("legal is a file that ends in"), HasSubstr(ending)));
   }

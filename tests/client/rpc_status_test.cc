@@ -48,6 +48,20 @@ TEST(RpcStatusTest, SaysWhatToLookAtWhenNoServerAnswered) {
               HasSubstr("10.0.0.1:1 is a web server"));
 }
 
+TEST(RpcStatusTest, NamesFlagsAndAddressesAsTheyAreTyped) {
+  EXPECT_THAT(Message(Unavailable("failed to connect to all addresses; last error: UNKNOWN: "
+                                  "ipv6:%5B::1%5D:51051: Connection refused")),
+              HasSubstr("nothing listens at [::1]:51051;"));
+  EXPECT_THAT(Message(Unavailable("isocenter-node is 'vm2', but this is node 'vm1'")),
+              HasSubstr("--node (metadata isocenter-node) is 'vm2'"));
+  EXPECT_THAT(Message(FromGrpc(grpc::Status(
+                  grpc::StatusCode::UNAUTHENTICATED,
+                  "the token of metadata 'authorization' is not known; legal is 'Bearer TOKEN' "
+                  "with one of the server's tokens"))),
+              AllOf(HasSubstr("--token-file (ISOCENTER_TOKEN_FILE) is not known"),
+                    HasSubstr("legal is one of the server's tokens")));
+}
+
 TEST(RpcStatusTest, FilesThatTlsCannotBeSetUpWithAreNoServerThatIsAway) {
   const absl::Status status = Unavailable("empty address list: ");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -62,6 +76,9 @@ TEST(RpcStatusTest, AConnectionThatBrokeIsNotOneThatNeverWas) {
   }
   EXPECT_THAT(Message(Unavailable("Received http2 header with status: 503")),
               HasSubstr("the proxy has no server"));
+  EXPECT_THAT(Message(Unavailable("Received RST_STREAM with error code 7")),
+              HasSubstr("could not begin the call"));
+  EXPECT_THAT(Message(Unavailable("Received RST_STREAM with error code 2")), HasSubstr("broke"));
 }
 
 }  // namespace

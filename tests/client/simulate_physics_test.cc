@@ -278,7 +278,8 @@ TEST(SimulatePhysics, RefusesFilesThatSayNothingLegal) {
     EXPECT_THAT(outcome.err, HasSubstr((directory / "p").string()));
     return outcome.err;
   };
-  EXPECT_THAT(error("tube {\n kv: x }"), HasSubstr(":2:6: tube.kv is x; legal is a number"));
+  EXPECT_THAT(error("tube {\n kv: x }"),
+              HasSubstr(":2:6: tube.kv is x, which is no number; legal is a number"));
   EXPECT_THAT(error(""), HasSubstr("spectrum is missing; legal is tube or spectrum_file"));
   EXPECT_THAT(error("tube { kv: 20 }"), HasSubstr("tube.kv is 20; legal is 40 to 150"));
   EXPECT_THAT(error("tube { }"), HasSubstr("tube.kv is 0; legal is 40 to 150"));

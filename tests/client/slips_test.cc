@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "tests/client/command.h"
 
@@ -65,7 +68,6 @@ constexpr Slip kSlips[] = {
     {"calibrate detctor --dark x", 2, "there is no command 'detctor'; did you mean detector?"},
     {"calibrate detctor", 2, "there is no command 'detctor'; did you mean detector?"},
     {"calibrate beamhardening", 2, "did you mean beam-hardening?"},
-    {"help", 2, "there is no command 'help'"},
     {"jobs help", 2, "did you mean --help?"},
     {"steps x", 2, "there is no command 'x'; legal is"},
     {"completion zsh", 2, "SHELL is 'zsh'; legal is bash"},
@@ -97,7 +99,9 @@ constexpr Slip kSlips[] = {
     {"simulate --phantom", 2, "--phantom needs a value"},
     {"simulate --out y", 2, "legal is exactly one of --phantom, --volume, --beads, --sweep"},
     {"simulate --phantom head --volume x --out y", 2, "--phantom with --volume"},
-    {"stream a --grid 1x2", 2, "--grid needs 3 values with 'x' between them"},
+    {"stream a --grid 1x2", 2, "--grid is '1x2', but needs 3 values with 'x' between them"},
+    {"stream a --grid 96", 2, "--grid is '96', but needs 3 values"},
+    {"render v.mha --out x.png --window 40,400 --window 50,300", 2, "--window is given 2 times"},
     // Values.
     {"stream x --fps abc", 2, "--fps is 'abc'; legal is a number from 0 to 10000"},
     {"stream x --fps -3", 2, "--fps is '-3'; legal is a number from 0 to 10000"},
@@ -126,7 +130,7 @@ constexpr Slip kSlips[] = {
     {"qa v.mha --tolerance noise_hu=abc", 2, "'noise_hu=abc'; legal is NAME=VALUE"},
     {"qa v.mha --tolerance noise_hi=3", 2, "did you mean noise_hu?"},
     {"qa v.mha --phantom catphan --tolerance cnr_low-30=3", 2, "a figure of the phantom catphan"},
-    {"qa v.mha --report x.pdf", 1, "legal is a file that ends in .html or .htm"},
+    {"qa v.mha --report x.pdf", 2, "legal is a file that ends in .html or .htm"},
     {"refine J", 2, "--protocol is not given"},
     {"refine J --metal --curve c.csv", 2, "a second pass has no iterations"},
     {"stream a --grid 1x2x3", 2, "--grid and --voxel-mm must be given together"},
@@ -137,23 +141,33 @@ constexpr Slip kSlips[] = {
     {"fetch J --out vol.jpg", 2, "vol.jpg; legal is a directory, for DICOM"},
     {"fetch J --out all.ZIP", 2, "(a directory of that name: --format dicom)"},
     {"simulate --phantom head --out vol.mha", 2, "vol.mha; legal is a directory, for a bundle"},
+    {"fetch J --out --overwrite", 2,
+     "--out is '--overwrite', which is a flag: the value is missing"},
+    {"reconstruct a --out v.mha --size 64 --grid 8x8x8 --voxel-mm 1", 2, "legal is one of them"},
+    {"render v.mha --out r.jpg", 2, "--out is 'r.jpg'; legal is a file that ends in .png"},
+    {"simulate --phantom head --out y --truth noext", 2, "--truth is 'noext'; legal is a file"},
+    {"simulate --phantom head --out y --sid-mm 1200 --sdd-mm 750", 2,
+     "--sdd-mm is 750; legal is above --sid-mm, which is 1200"},
+    {"simulate --phantom head --out y --detector 310x240 --trajectory circle --displace-px 400", 2,
+     "--displace-px is 400; legal of these 310 columns is -154.5 to 154.5"},
     // Addresses.
-    {"health --server ''", 1, "without a host; legal is host:port"},
-    {"health --server :50051", 1, "without a host; legal is host:port"},
-    {"health --server localhost:", 1, "whose port is not 1 to 65535; legal is host:port"},
-    {"health --server localhost:abc", 1, "legal is host:port"},
-    {"health --server localhost:99999", 1, "legal is host:port"},
-    {"health --server http://localhost:50051", 1, "a URL; legal is host:port"},
-    {"health --server 300.1.1.1:50051", 1, "which is no host; legal is host:port"},
-    {"health --server ::1", 1, "no brackets; legal is host:port"},
+    {"health --server ''", 2, "without a host; legal is host:port"},
+    {"health --server :50051", 2, "without a host; legal is host:port"},
+    {"health --server localhost:", 2, "whose port is not 1 to 65535; legal is host:port"},
+    {"health --server localhost:abc", 2, "legal is host:port"},
+    {"health --server localhost:99999", 2, "legal is host:port"},
+    {"health --server http://localhost:50051", 2, "a URL; legal is host:port"},
+    {"health --server 300.1.1.1:50051", 2, "which is no host; legal is host:port"},
+    {"health --server ::1", 2, "no brackets; legal is host:port"},
     {"health --server host_with,comma:1", 1, "legal is host:port"},
     {"health --server 127.0.0.1:1", 1, "connection refused, nothing listens at 127.0.0.1:1"},
+    {"health --server [::1]:1", 1, "nothing listens at [::1]:1"},
     {"health --server unix:/nowhere/socket", 1, "there is no socket /nowhere/socket"},
     {"jobs --server no-such-host.invalid:1", 1, "no address is known of no-such-host.invalid:1"},
     // Files.
     {"stream /nonexistent", 1, "/nonexistent"},
     {"render /nonexistent.mha --out x.png", 1, "/nonexistent.mha"},
-    {"jobs --cert a", 1, "must be given together"},
+    {"jobs --cert a", 2, "--key, ISOCENTER_KEY) must be given together"},
     {"stream a --pair 7", 2, "--pair and --role must be given together"},
     {"stream /tmp", 1, "'/tmp' is a directory without bundle.json; legal is a bundle"},
     {"retry", 2, "legal is a JOB, --to, both, or --all"},
@@ -200,6 +214,92 @@ TEST(Slips, InFilesThatPeopleWriteAreToldAllAtOnce) {
   for (const char* words : kOfOthers) {
     EXPECT_THAT(header.err + model.err, Not(HasSubstr(words)));
   }
+}
+
+TEST(Slips, HelpOfACommandIsFoundByEitherWay) {
+  for (const char* command : {"jobs", "stream"}) {
+    const Outcome outcome = RunCommand({"help", command});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, RunCommand({command, "--help"}).out);
+  }
+  EXPECT_EQ(RunCommand({"help"}).out, RunCommand({"--help"}).out);
+}
+
+/// A bundle of 3 frames of 8 x 8 pixels.
+std::string SmallBundle(const TemporaryDirectory& directory) {
+  const std::string bundle = directory / "b";
+  const Outcome made = RunCommand({"simulate", "--phantom", "head", "--out", bundle, "--frames",
+                                   "3", "--detector", "8x8", "--pitch-mm", "10", "--overwrite"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  return bundle;
+}
+
+TEST(Slips, InABundleAreToldWithTheirPlace) {
+  TemporaryDirectory directory;
+  const std::string bundle = SmallBundle(directory);
+  const std::filesystem::path file = directory / "b" / "bundle.json";
+  const std::string whole = ReadBytes(file);
+  const auto told = [&](const std::string& bytes) {
+    WriteBytes(file, bytes);
+    const Outcome outcome = RunCommand({"stream", bundle});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_LT(outcome.err.size(), 400u);
+    EXPECT_THAT(outcome.err, Not(HasSubstr("isocenter-bundle")));
+    return outcome.err;
+  };
+  EXPECT_THAT(told(absl::StrReplaceAll(whole, {{"\"version\": 1,", "\"version\": 1,,"}})),
+              HasSubstr("bundle.json:3:16: ',' cannot stand here; legal is a name in \"...\""));
+  EXPECT_THAT(told("{\n  \"format\": \"isocen"),
+              HasSubstr("bundle.json:2:20: the file ends in a text"));
+  EXPECT_THAT(told("{\n  \"version\": 1\n"), HasSubstr("bundle.json:3:1: the file ends here; "
+                                                       "legal is ',' or '}'"));
+  EXPECT_THAT(told("{\"version\" 1}"),
+              HasSubstr("bundle.json:1:12: '1' cannot stand here; legal is ':' and a value"));
+  EXPECT_THAT(told("{\"a\": \"x\ny\"}"), HasSubstr("'\\n' cannot stand in a text"));
+  EXPECT_THAT(told("{\"a\": " + std::string(1 << 20, '[') + "!"), HasSubstr("'!' cannot stand"));
+  EXPECT_THAT(told(""), HasSubstr("bundle.json is empty: it has 0 bytes"));
+}
+
+TEST(Slips, InAHeaderNameTheMatrixAndWordsThatAreNoNumbers) {
+  TemporaryDirectory directory;
+  const std::string bundle = SmallBundle(directory);
+  const std::filesystem::path file = directory / "b" / "acquisition.textproto";
+  const std::string whole = ReadBytes(file);
+  const size_t list = whole.find("value: [") + 8;  // of the first matrix
+  ASSERT_NE(whole.find("value: ["), std::string::npos);
+  WriteBytes(file,
+             absl::StrCat(whole.substr(0, list), "1e30", whole.substr(whole.find(',', list))));
+  const Outcome matrix = RunCommand({"reconstruct", bundle, "--out", directory / "v.mha"});
+  EXPECT_EQ(matrix.exit_code, 1);
+  EXPECT_THAT(matrix.err, HasSubstr("matrices.matrix[0]: element 0 (row 0, column 0) is 1e+30"));
+  WriteBytes(file, absl::StrReplaceAll(whole, {{"columns: 8", "columns: three"}}));
+  EXPECT_THAT(RunCommand({"stream", bundle}).err,
+              HasSubstr("detector.columns is three, which is no number; legal is"));
+}
+
+TEST(Slips, ThatSpoilAScanOrAVolumeAreWarnedOf) {
+  TemporaryDirectory directory;
+  const std::string bundle = SmallBundle(directory);
+  const std::string volume = directory / "v.mha";
+  WriteBytes(directory / "b" / "frames.raw", std::string(3 * 8 * 8 * 2, '\0'));
+  const Outcome blank =
+      RunCommand({"reconstruct", bundle, "--out", volume, "--grid", "8x8x8", "--voxel-mm", "50"});
+  EXPECT_EQ(blank.exit_code, 0) << blank.err;
+  EXPECT_THAT(blank.err, HasSubstr("in 3 of 3 frames, of which the first is frame 0, all pixels"));
+  EXPECT_THAT(blank.err, HasSubstr("warning: --voxel-mm is 50; usual is 0.01 to 10"));
+  const Outcome displaced =
+      RunCommand({"simulate", "--phantom", "head", "--out", directory / "d", "--frames", "9",
+                  "--detector", "16x8", "--pitch-mm", "10", "--displace-px", "4"});
+  EXPECT_EQ(displaced.exit_code, 0) << displaced.err;
+  EXPECT_THAT(displaced.err, HasSubstr("--displace-px 4 on less than a full turn"));
+
+  WriteBytes(directory / "nan.mha",
+             "NDims = 3\nDimSize = 2 2 2\nElementType = MET_FLOAT\nElementDataFile = LOCAL\n" +
+                 std::string(20, '\0') + Bytes(std::nanf("")) + std::string(8, '\0'));
+  const Outcome none = RunCommand({"compare", directory / "nan.mha", "--phantom", "head"});
+  EXPECT_EQ(none.exit_code, 1) << none.out;
+  EXPECT_THAT(none.err, HasSubstr("1 of 8 voxels are no finite numbers (NaN or infinite), the "
+                                  "first at 1,0,1"));
 }
 
 TEST(Slips, BashIsGivenCommandsFlagsAndValues) {

@@ -104,7 +104,7 @@ TEST(XaVolume, SimulatedRunsAreReadBack) {
 TEST(XaVolume, TheCurvesNameIsCheckedBeforeAnythingIsRead) {
   const Outcome outcome = RunCommand(
       {"reconstruct", "nothing", "--out", "v.mha", "--algorithm", "sirt", "--curve", "c.txt"});
-  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("--curve is 'c.txt'; legal is"));
 }
 

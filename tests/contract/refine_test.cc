@@ -7,7 +7,9 @@ namespace isocenter::testing {
 namespace {
 
 using grpc::StatusCode;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 class RefineTest : public ContractTest {
@@ -255,6 +257,17 @@ TEST_F(RefineTest, ASecondPassAgainstTheConeBeamArtefact) {
   EXPECT_TRUE(job.second_pass().cone_beam());
   EXPECT_FALSE(job.second_pass().metal());
   EXPECT_NE(service_.results.volume(source), service_.results.volume(job.job_id()));
+  EXPECT_THAT(job.finding(), ElementsAre(HasSubstr("cone-beam")));
+}
+
+TEST_F(RefineTest, ASecondPassThatFoundNothingSaysSo) {
+  const std::string source = CompletedJob();
+  v1::Job accepted;
+  ASSERT_TRUE(Refine(SecondPass(source, "", true, false), &accepted).ok());
+  EXPECT_THAT(accepted.finding(), IsEmpty());
+  const v1::Job job = Completed(accepted.job_id());
+  EXPECT_THAT(job.finding(), ElementsAre(HasSubstr("nothing was corrected")));
+  EXPECT_EQ(service_.results.volume(source), service_.results.volume(job.job_id()));
 }
 
 TEST_F(RefineTest, ASecondPassGoesOnAfterARestart) {

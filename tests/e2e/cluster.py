@@ -48,6 +48,14 @@ class ClusterTest(support.ServiceTest):
         with open(self.path("proxy.pem"), "a") as file:
             file.write(self.path("proxy.key").read_text())
 
+    def place(self, name):
+        """Further options of lab.isocenter.Service: where that node runs."""
+        return {}
+
+    def way_to(self, name):
+        """The address at which the proxy reaches a node."""
+        return self.nodes[name].grpc
+
     def start(self, limits="", flags=None):
         """`limits`: of the configuration of all nodes. `flags`: {node: what else it is started with}"""
         for name in self.names:
@@ -61,6 +69,7 @@ class ClusterTest(support.ServiceTest):
                 flags=("--node_name", name, *(flags or {}).get(name, ())),
                 config="cluster { " + " ".join(f'node: "{node}"' for node in self.names) + " }\n"
                 + 'grpc_proxy: "CN=proxy"\n' + limits,
+                **self.place(name),
             )
         self.address = f"127.0.0.1:{process.free_port()}"
         self.start_proxy()
@@ -80,8 +89,8 @@ class ClusterTest(support.ServiceTest):
         """The configuration as it is delivered, but for addresses and paths."""
         text = self.proxy_configuration()
         text = text.replace("bind :50051", f"bind {self.address}").replace("/etc/haproxy/", f"{self.folder}/")
-        for name, node in self.nodes.items():
-            text = text.replace(f"{name}.example.org:50051", node.grpc)
+        for name in self.nodes:
+            text = text.replace(f"{name}.example.org:50051", self.way_to(name))
         self.path("haproxy.cfg").write_text(text)
         self.proxy = self.background([self.haproxy, "-db", "-f", self.path("haproxy.cfg")], "haproxy")
         self.proxy.wait_for(lambda: self.call("protocols").returncode == 0, 120, "an answer through it")

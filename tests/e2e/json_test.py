@@ -94,7 +94,7 @@ class JsonTest(support.ServiceTest):
         self.assertTrue(self.document("status", *at)["devices"])
         wrong = isocenter.call("drain", "--node", "another", *at)
         self.assertEqual(wrong.returncode, 1, wrong.stdout)
-        self.assertIn("isocenter-node is 'another', but this is node '", wrong.stderr)
+        self.assertIn("--node (metadata isocenter-node) is 'another', but this is node '", wrong.stderr)
         self.assertTrue(self.document("status", *at)["ready"], "the wrong node was drained")
         self.assertFalse(self.document("drain", *at)["ready"])
         self.assertTrue(self.document("resume", *at)["ready"])

@@ -23,7 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const dicom::NodeObserver observer;
   static dicom::CallerCounts counts(options.max_associations_per_caller);
   static const dicom::PeerAddresses peers(options.peers);
-  static const dicom::NodeContext node{options, fuzz::TestArchive(), observer, counts, peers};
+  static archive::OwnCatalog catalog(fuzz::TestArchive());
+  static const dicom::NodeContext node{options, fuzz::TestArchive(), catalog, observer, counts,
+                                       peers};
 
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return 0;

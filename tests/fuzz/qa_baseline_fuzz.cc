@@ -8,7 +8,7 @@
 using namespace isocenter;  // NOLINT
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto measures = cli::ParseBaseline({reinterpret_cast<const char*>(data), size});
+  const auto measures = cli::ParseBaseline({reinterpret_cast<const char*>(data), size}, "FILE");
   if (!measures.ok()) return 0;
   if (!quality::CheckMeasures(*measures).ok()) std::abort();
   for (const quality::Verdict& verdict : quality::Compare(*measures, *measures)) {

@@ -33,9 +33,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       dicom::Query::Parse(choice & 2 ? dicom::QueryRoot::kStudy : dicom::QueryRoot::kPatient,
                           dicom::KeysOf(identifier));
   if (!query.ok()) return 0;
-  archive::Archive& archive = fuzz::TestArchive();
-  (void)query->ForEachMatch(archive, "FUZZ", [](const dicom::KeyValues&) { return true; });
+  archive::OwnCatalog catalog(fuzz::TestArchive());
+  archive::Gap gap;
+  (void)query->ForEachMatch(
+      catalog, "FUZZ", [](const dicom::KeyValues&) { return true; }, gap);
   dicom::Subjects subjects;
-  (void)query->Instances(archive, subjects);
+  (void)query->Instances(catalog, subjects, gap);
   return 0;
 }

@@ -19,6 +19,8 @@ readonly tree=build/$preset
 readonly shipped='80-real;90-real;120'
 # Lets another clone of the same sources find what this one has compiled.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# A precompiled header of 100 MB is not hashed for every file.
+export CCACHE_INODECACHE=1
 # Without these it does not keep what uses a precompiled header.
 export CCACHE_SLOPPINESS=pch_defines,time_macros
 

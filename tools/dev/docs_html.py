@@ -16,7 +16,8 @@ import sys
 import markdown
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
-SCRIPT = pathlib.Path(__file__).with_name("docs_page.js")
+# What they find, and the rest of what pages do: one script.
+SCRIPTS = [pathlib.Path(__file__).with_name(name) for name in ("docs_search.js", "docs_page.js")]
 # A file of its own: the page's Content-Security-Policy allows no other style.
 STYLE = """\
 :root { color-scheme: light dark; --ground: #fff; --text: #111; --link: #0b57a4; --seen: #5c3a99; }
@@ -27,6 +28,10 @@ a:visited { color: var(--seen); }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 0 auto; padding: 0 1rem 2rem; overflow-wrap: break-word; }
 header { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center; padding: .7rem 0; border-bottom: 1px solid #8886; }
 header label { margin-left: auto; }
+.anchor { margin-left: .4em; opacity: .35; text-decoration: none; }
+:is(h1, h2, h3, h4, h5, h6):hover .anchor, .anchor:focus { opacity: 1; }
+.code > button { display: block; margin: .5rem 0 -.8rem auto; font: .8rem system-ui, sans-serif; padding: .15rem .5rem; }
+.wide::after { content: "More to the right: push the table aside"; display: block; font-size: .85rem; opacity: .8; }
 header input { font: inherit; max-width: 14rem; }
 .layout { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: 2rem; }
 .layout nav { font-size: .9rem; padding-top: 1rem; }
@@ -34,7 +39,8 @@ header input { font: inherit; max-width: 14rem; }
 .layout nav a, .layout nav summary, header a { display: inline-block; padding: .15rem 0; }
 .layout nav [aria-current] { font-weight: 700; }
 .contents { border-left: 3px solid #8886; padding: 0 1rem; font-size: .9rem; }
-#found:empty { display: none; }
+#found:empty, #number:empty { display: none; }
+#number { margin: .5rem 0 0; }
 @media (max-width: 800px) { .layout { grid-template-columns: minmax(0, 1fr); gap: 0; } .layout > nav { order: 2; } }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid #8886; padding: .3rem .6rem; text-align: left; vertical-align: top; }
@@ -42,6 +48,16 @@ pre { background: #8882; padding: .7rem; overflow-x: auto; }
 code { font: .9em ui-monospace, monospace; }
 img { max-width: 100%; }
 :target { background: #fc04; }
+@media print {
+:root { color-scheme: light; --ground: #fff; --text: #000; --link: #000; --seen: #000; }
+header, .layout > nav, .contents, #found, #number, .anchor, .code > button, .wide::after { display: none; }
+.layout { display: block; }
+body { max-width: none; font-size: 11pt; padding: 0; }
+pre { white-space: pre-wrap; }
+table { display: table; }
+h1, h2, h3 { break-after: avoid; }
+pre, tr, img { break-inside: avoid; }
+}
 """
 PAGE = """\
 <!doctype html>
@@ -57,6 +73,7 @@ PAGE = """\
 <a href="{up}index.html">Documentation</a>
 <label>Search <input type="search" id="search"></label>
 </header>
+<p id="number" role="status"></p>
 <ul id="found" aria-label="Found"></ul>
 <div class="layout">
 <nav aria-label="All pages">
@@ -113,7 +130,8 @@ def plain(text):
 def navigation(page, pages, up):
     """All pages by folder, this one marked."""
     parts = []
-    for folder in sorted({other.parent for other in pages}):
+    # Decisions last: they say why, and most come to learn how.
+    for folder in sorted({other.parent for other in pages}, key=lambda each: (each == DOCS / "adr", each)):
         name = {"": "Pages", "adr": "Decisions"}.get(str(folder.relative_to(DOCS)).lstrip("."), folder.name.replace("-", " ").capitalize())
         links = [
             f'<li><a href="{up}{output_name(other).relative_to(DOCS)}"{" aria-current=" + chr(34) + "page" + chr(34) if other == page else ""}>'
@@ -146,6 +164,13 @@ def sections_of(page, body):
     ]
 
 
+def linked_heading(found):
+    """A heading with a link to itself, to be handed on."""
+    level, place, heading = found.groups()
+    name = html.escape(f"Link to {plain(heading)}", quote=True)
+    return f'<h{level} id="{place}">{heading}<a class="anchor" href="#{place}" aria-label="{name}">#</a></h{level}>'
+
+
 def render(page, pages):
     """The page, and its sections for the search."""
     text = page.read_text()
@@ -161,11 +186,13 @@ def render(page, pages):
     body = re.sub(r'<a href="([^"]*)">(.*?)</a>', relink, body, flags=re.S)
     # What is wider than the window is pushed aside: with the keyboard, too.
     body = re.sub(r"<(pre|table)>", r'<\1 tabindex="0">', body)
+    found_sections = sections_of(page, body)
+    body = re.sub(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', linked_heading, body, flags=re.S)
     up = "../" * (len(page.relative_to(DOCS).parts) - 1)
     whole = PAGE.format(
         title=html.escape(title_of(page)), up=up, body=body, navigation=navigation(page, pages, up), contents=contents(reader.toc_tokens)
     )
-    return whole, sections_of(page, body)
+    return whole, found_sections
 
 
 def main():
@@ -184,7 +211,7 @@ def main():
         else:
             shutil.copyfile(source, there)
     (out / "style.css").write_text(STYLE)
-    shutil.copyfile(SCRIPT, out / "page.js")
+    (out / "page.js").write_text("".join(script.read_text() for script in SCRIPTS))
     (out / "pages.js").write_text(f"window.isocenterSections = {json.dumps(sections)};\n")
 
 

@@ -37,6 +37,7 @@ class Service:
         wrapper=(),
         destinations=(),
         web="",
+        host="127.0.0.1",
     ):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -48,8 +49,9 @@ class Service:
         self.flags = list(flags)  # of isocenterd, beside the configuration
         self.extra_config = config  # text, beside what is below
         self.wrapper = list(wrapper)  # a command that runs isocenterd with what follows it
-        self.grpc = f"127.0.0.1:{process.free_port()}"
-        self.metrics = f"127.0.0.1:{process.free_port()}"
+        # `host`: where gRPC and metrics are; the rest, which has no TLS here, is served on loopback only.
+        self.grpc = f"{host}:{process.free_port()}"
+        self.metrics = f"{host}:{process.free_port()}"
         self.web = f"127.0.0.1:{process.free_port()}"
         self.dicom_port = dicom_port or process.free_port()
         self.config = self.folder / "isocenterd.textproto"

@@ -31,7 +31,7 @@ export const orderScenarios = {
     await page.getByRole('dialog').getByRole('button', { name: 'Send', exact: true }).click();
     await eventually('the order', () => server.orders.length === 1);
     assert.deepEqual(server.orders[0], { order: 'send', destination: 'WORKSTATION' });
-    await shown(page.getByRole('heading', { name: 'Sent to' }));
+    await shown(page.getByRole('heading', { name: 'Destinations of this volume' }));
   },
 
   async 'refine: what the service offers; a refusal is said in its words'({ page, open, server, allow }) {
@@ -74,9 +74,9 @@ export const orderScenarios = {
     await open('#/dicom');
     const card = page.getByRole('article', { name: 'Destination WORKSTATION' });
     await shown(card.getByText('called AE title not recognized'));
-    await shown(card.getByText(/6 attempts; next in 3.min/));
+    await shown(card.getByText(/6 attempts to reach it; next in 3.min/));
     await card.getByRole('button', { name: 'Try now' }).click();
-    await shown(card.getByText('6 attempts; next now'));
+    await shown(card.getByText('6 attempts to reach it; next now'));
     await shown(card.getByRole('status').getByText('WORKSTATION is being tried.'));
     assert.ok(server.changes.includes('POST transfers:try_now'));
   },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { launch } from './browser.mjs';
 import { MockServer } from './mock_server.mjs';
 import { edgeScenarios } from './edge_scenarios.mjs';
+import { focusScenarios, focusSignIn } from './focus_scenarios.mjs';
 import { lookScenarios } from './look_scenarios.mjs';
 import { orderScenarios } from './order_scenarios.mjs';
 import { qualityScenarios } from './quality_scenarios.mjs';
@@ -54,10 +55,10 @@ async function runOne(browser, scenario, options) {
 const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'administrator' };
 const wanted = process.argv[2] ?? '';
 const all = [
-  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios, ...focusScenarios }).map(([name, run]) => ({ name, run, options: {} })),
   // Processors that draw in three dimensions are slow: a quarter of the pixels.
   ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),
-  ...Object.entries({ ...signInScenarios, ...signInUse }).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
+  ...Object.entries({ ...signInScenarios, ...signInUse, ...focusSignIn }).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
   ...Object.entries(providerScenarios).map(([name, run]) => ({ name, run, options: { provider: 'Hospital' } })),
 ].filter(({ name }) => name.includes(wanted));
 const browser = await launch();

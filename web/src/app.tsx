@@ -1,5 +1,6 @@
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { useRoute } from './lib/router.ts';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { focusRow } from './lib/focus.ts';
+import { jobHref, useRoute } from './lib/router.ts';
 import { Calibrations } from './screens/calibrations.tsx';
 import { Job } from './screens/job.tsx';
 import { Jobs } from './screens/jobs.tsx';
@@ -8,7 +9,7 @@ import { Overview } from './screens/overview.tsx';
 import { Quality } from './screens/quality.tsx';
 import { SignIn } from './screens/sign_in.tsx';
 import { Transfers } from './screens/transfers.tsx';
-import { useStore } from './state/hooks.ts';
+import { useStore, useTitle } from './state/hooks.ts';
 import { Shell } from './ui/shell.tsx';
 
 const TITLES: Record<string, string> = { '': 'Overview', jobs: 'Jobs', dicom: 'DICOM', quality: 'Image quality', node: 'Node' };
@@ -19,19 +20,25 @@ export function App() {
   const page = path[0] ?? '';
   const signedIn = store.session?.signed_in;
 
-  useEffect(() => {
-    document.title = `${path[1] ?? TITLES[page] ?? 'Isocenter'} – ${store.status?.server ?? 'Isocenter'}`;
-  }, [path.join('/'), store.status?.server]);
+  const jobId = page === 'jobs' ? path[1] : undefined;
+
+  // A job's screen says more of it.
+  useTitle(jobId === undefined ? TITLES[page] ?? 'Isocenter' : null);
   // A new screen begins at its top, also for who reads it with a keyboard: as it appears, not once somebody has gone on from there.
+  // A list that one comes back to from a job: at that job's row. The overview has its rooms at the top.
   const first = useRef(true);
+  const lastJob = useRef<string | undefined>(undefined);
   useLayoutEffect(() => {
+    const left = lastJob.current;
+    lastJob.current = jobId;
     if (first.current) first.current = false;
     else document.getElementById('main')?.focus();
     scrollTo(0, 0);
+    return left !== undefined && jobId === undefined && page !== '' ? focusRow(jobHref(left)) : undefined;
   }, [path.join('/')]);
 
   if (signedIn === false) return <SignIn />;
-  return <Shell page={page}>{signedIn && screen(path, query)}</Shell>;
+  return <Shell page={page}>{(signedIn || store.expected) && screen(path, query)}</Shell>;
 }
 
 function screen(path: string[], query: URLSearchParams) {
@@ -39,7 +46,7 @@ function screen(path: string[], query: URLSearchParams) {
     case undefined: return <Overview />;
     case 'jobs': return path[1] ? <Job key={path[1]} jobId={path[1]} query={query} /> : <Jobs query={query} />;
     case 'dicom': return <Transfers query={query} />;
-    case 'quality': return <><Quality /><Calibrations /></>;
+    case 'quality': return <div class="quality"><Quality /><Calibrations /></div>;
     case 'node': return <Node />;
     default: return <><h1 class="hidden">No such page</h1><p class="problem">There is no such page. <a href="#/">Overview</a></p></>;
   }

@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { Api } from './api/client.ts';
 import { App } from './app.tsx';
+import { keepFocus } from './lib/focus.ts';
 import { startTheme } from './lib/theme.ts';
 import { rememberedPlace } from './lib/way_back.ts';
 import { StoreContext } from './state/hooks.ts';
@@ -8,6 +9,7 @@ import { Store } from './state/store.ts';
 import './style/page.css';
 
 startTheme();
+keepFocus();
 const place = rememberedPlace();
 if (place.startsWith('#') && location.hash === '') history.replaceState(null, '', place);
 const store = new Store(new Api((input, init) => fetch(input, init)));

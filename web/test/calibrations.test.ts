@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { figure, keyFigures } from '../src/lib/set_figures.ts';
+import { calibrationText } from '../src/screens/job_facts.tsx';
 import { type Calibration, validity } from '../src/screens/calibrations.tsx';
 
 const set: Calibration = {
@@ -19,4 +21,22 @@ test('a set is valid from its first moment to its last, and says when that is ne
 
 test('one that is withdrawn is nothing else', () => {
   assert.equal(text('2026-10-01T00:00:00Z', { withdraw_time: '2026-04-01T00:00:00Z' }), 'Withdrawn');
+});
+
+const figures = [['detector: frames', 50], ['detector: dead pixels', 12], ['detector: residual', 0.4], ['beam: rms error', -0.388], ['lag: terms', 4]]
+  .map(([name, value]) => ({ name: name as string, value: value as number, unit: null }));
+
+test('of many figures those that tell how good a set is are shown; counts are whole', () => {
+  assert.deepEqual(keyFigures(figures).map(figure), ['detector: residual 0.400', 'beam: rms error −0.388']);
+  assert.equal(figure(figures[0]!), 'detector: frames 50');
+  assert.deepEqual(keyFigures(figures.slice(0, 1)), figures.slice(0, 1));
+});
+
+test('a job without a set says why', () => {
+  const job = (calibration: object | null, warnings: string[]) => calibrationText({
+    acquisition: { calibration }, protocol: 'head', warnings: warnings.map((kind) => ({ kind })),
+  } as unknown as Parameters<typeof calibrationText>[0]);
+  assert.equal(job({ name: 'room1', outside_validity: true }, []), 'room1 (outside its validity)');
+  assert.equal(job(null, []), 'none: protocol head takes no set, or the frames came corrected');
+  assert.equal(job(null, ['calibration']), 'none: no set fits, as the warning says');
 });

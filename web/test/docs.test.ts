@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { createContext, runInContext } from 'node:vm';
 import type { Status } from '../src/api/types.ts';
 import { DOCS, placeOf } from '../src/lib/docs.ts';
 
@@ -30,4 +31,47 @@ test('each reason of a node that is not ready leads to its cure', () => {
   assert.equal(place('admission', full), 'refusing');
   assert.equal(place('admission', drained), 'drained');
   assert.equal(place('service', full), 'whereToLook');
+});
+
+interface Section { page: string; heading: string; text: string; href: string }
+interface Search {
+  find(sections: Section[], typed: string): { all: boolean; sections: Section[] };
+  excerpt(text: string, typed: string): string;
+}
+
+function search(): Search {
+  const context = createContext({});
+  runInContext(readFileSync(new URL('tools/dev/docs_search.js', TREE), 'utf8'), context);
+  return (context as { isocenterSearch: Search }).isocenterSearch;
+}
+
+const SECTIONS: Section[] = [
+  { page: 'Results are de-identified', heading: 'Decision', text: 'Of a token and a token and a token.', href: 'adr/0018.html#decision' },
+  { page: 'Security', heading: 'Roles', text: 'A token says who comes. Ports: 50051.', href: 'security.html#roles' },
+  { page: 'For a PACS', heading: 'Without identities', text: 'De-identified results are latest. The cone-beam artefact.', href: 'user-guide/pacs.html#x' },
+  { page: 'Operator page', heading: 'Finish', text: 'It says "late" when the time has passed.', href: 'user-guide/operator-page.html#y' },
+];
+const hrefs = (typed: string) => [...search().find(SECTIONS, typed).sections.map(({ href }) => href.split('#')[0])];
+
+test('search: guides before decisions, whole words before beginnings, words that mean the same', () => {
+  assert.deepEqual(hrefs('token'), ['security.html', 'adr/0018.html']);
+  assert.deepEqual(hrefs('anonymize'), ['user-guide/pacs.html', 'adr/0018.html']);
+  assert.deepEqual(hrefs('artifacts'), ['user-guide/pacs.html']);
+  assert.deepEqual(hrefs('firewall'), ['security.html']);
+  assert.deepEqual(hrefs('what does late mean'), ['user-guide/operator-page.html', 'user-guide/pacs.html']);
+  assert.deepEqual(hrefs('oken'), [], 'not within words');
+});
+
+test('search: where no section has all words, those with most of them', () => {
+  const found = search().find(SECTIONS, 'token zebra');
+  assert.equal(found.all, false);
+  assert.equal(found.sections.length, 2);
+  assert.equal(search().find(SECTIONS, 'zebra').sections.length, 0);
+});
+
+test('search: excerpts begin and end with whole words', () => {
+  const text = `${'before '.repeat(20)}token ${'behind '.repeat(40)}`.trim();
+  const excerpt = search().excerpt(text, 'the token');
+  assert.match(excerpt, /^… (before )+token (behind ?)+ …$/);
+  assert.equal(search().excerpt('short', 'short'), 'short');
 });

@@ -17,7 +17,7 @@ test('what is unknown is a dash', () => {
 
 test('significant digits without exponents', () => {
   assert.deepEqual([312.49, 31.46, 4.2, 0.0312, 1250, 9.996, 0, 99.96, -0.5].map((v) => f.significant(v)),
-    ['312', '31.5', '4.20', '0.0312', '1250', '10.0', '0', '100', '-0.500']);
+    ['312', '31.5', '4.20', '0.0312', '1250', '10.0', '0', '100', '−0.500']);
 });
 
 test('durations choose their unit', () => {
@@ -53,6 +53,15 @@ test('times', () => {
   assert.equal(plain(f.relative(new Date(now - 61_000).toISOString(), now)), '1 min 01 s ago');
   assert.equal(f.relative(new Date(now + 300).toISOString(), now), 'now');
   assert.equal(plain(f.finish(new Date(now - 17_000).toISOString(), now)), '17 s late');
+});
+
+test('a time that is copied or printed has its date, and how far it is from UTC', () => {
+  const at = new Date(2026, 2, 1, 8, 5, 9);
+  assert.match(f.fullTime(at.toISOString()), /^2026-03-01 08:05:09 UTC[+−]\d\d:\d\d$/);
+  assert.equal(f.utcOffset({ getTimezoneOffset: () => -330 } as Date), 'UTC+05:30');
+  assert.equal(f.utcOffset({ getTimezoneOffset: () => 210 } as Date), 'UTC−03:30');
+  assert.equal(f.fullTime(null), '–');
+  assert.equal(f.fullTime('nonsense'), '–');
 });
 
 test('axes', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Api, ApiError } from '../src/api/client.ts';
 import type { Job } from '../src/api/types.ts';
+import { jobTitle } from '../src/lib/announcements.ts';
 import { parseRoute, href } from '../src/lib/router.ts';
 import { stageOf } from '../src/lib/progress.ts';
 import { Store } from '../src/state/store.ts';
@@ -97,7 +98,7 @@ test('progress is that of the stage', () => {
   assert.deepEqual((['receiving', 'reconstructing', 'refining', 'exporting', 'completed'] as const).map(fraction), [0.5, 0.2, 0.3, 0.25, 1]);
 });
 
-test('the first greeting asks for the jobs alone: screens have just asked for theirs', async () => {
+test('the first greeting asks for the jobs alone, once more: screens have just asked for theirs', async () => {
   const asked: string[] = [];
   let end = () => {};
   const hello = 'id: a-1\nevent: hello\ndata: {"resumed": false, "status": {"server_time": "2026-03-01T09:30:00.000Z"}}\n\n';
@@ -119,14 +120,88 @@ test('the first greeting asks for the jobs alone: screens have just asked for th
   });
   const clock = new FakeClock();
   const store = new Store(api, clock);
+  store.expected = true; // as a browser remembers it
   await store.begin();
   for (let i = 0; i < 20 && store.ended().length === 0; i += 1) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.equal(store.ended().length, 1);
   assert.equal(store.epoch, 0);
-  assert.deepEqual(asked.filter((name) => name === 'jobs').length, 2);
+  // Two requests for the first rows, two since the events have begun, so that no change is missed between.
+  assert.deepEqual(asked.filter((name) => name === 'jobs').length, 4);
   end();
   for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setTimeout(resolve, 5));
   await clock.advance(20_000);
   for (let i = 0; i < 20 && store.epoch === 0; i += 1) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.ok(store.epoch > 0, 'a later one has everything asked again');
+});
+
+test('how a job ended is said once, however the page learned of it, and nothing is said of what had ended before', async () => {
+  let listed: Job[] = [];
+  const api = new Api((url) => Promise.resolve(json(url.includes('jobs') ? { jobs: listed } : { server_time: new Date(0).toISOString() })));
+  const store = new Store(api, new FakeClock());
+  const room = (state: Job['state'], over: Partial<Job> = {}) => ({ ...job('a', state, 0), station_name: 'room-1', protocol: 'head', ...over });
+  store.takeJob(job('old', 'completed', 0));
+  store.takeJob(room('receiving'));
+  store.takeJob(room('reconstructing'));
+  assert.equal(store.announcements.length, 0);
+  store.takeJob(room('failed', { error: { code: 'ABORTED', message: 'frame 7 is missing' } }));
+  store.takeJob(room('failed'));
+  assert.deepEqual(store.announcements.map((a) => a.text), ['Scan of room-1, head: failed. frame 7 is missing']);
+  // By asking, where events do not arrive.
+  store.takeJob(job('b', 'refining', 1));
+  listed = [{ ...job('b', 'completed', 1), refines_job_id: 'a' } as Job];
+  store.session = { signed_in: true } as Store['session'];
+  store.refresh();
+  await new Promise((done) => setTimeout(done));
+  assert.equal(store.announcements.at(-1)?.text, 'Refinement: completed');
+});
+
+test('jobs and events are asked for beside the session, not after it', async () => {
+  const asked: string[] = [];
+  const store = new Store(new Api((url) => {
+    asked.push(/api\/v1\/(\w+)/.exec(url)![1]!);
+    return new Promise(() => {});
+  }), new FakeClock());
+  store.expected = true; // as a browser remembers it
+  void store.begin();
+  assert.deepEqual([...new Set(asked)].sort(), ['events', 'jobs', 'session']);
+});
+
+test('who turns out not to be signed in is asked who he is, once, whatever was refused meanwhile', async () => {
+  const asked: string[] = [];
+  let answer = (_: Response) => {};
+  const store = new Store(new Api((url) => {
+    const name = /api\/v1\/(\w+)/.exec(url)![1]!;
+    asked.push(name);
+    if (name === 'session') return new Promise((resolve) => { answer = resolve; });
+    return Promise.resolve(json({ error: { code: 'UNAUTHENTICATED', message: 'sign in first' } }, 401));
+  }), new FakeClock());
+  store.expected = true;
+  const begun = store.begin();
+  for (let i = 0; i < 5; i += 1) await new Promise((done) => setTimeout(done));
+  answer(json({ signed_in: false, csrf_token: null, role: null }));
+  await begun;
+  assert.equal(store.session?.signed_in, false);
+  assert.equal(store.expected, false);
+  assert.equal(store.sessionEnded, false);
+  assert.equal(asked.filter((name) => name === 'session').length, 1);
+});
+
+test('orders and failures are said, failures at once', () => {
+  const store = new Store(new Api(() => new Promise(() => {})), new FakeClock());
+  store.say('The volume is in the queue of PACS.');
+  store.takeJob({ ...job('a', 'receiving', 0), station_name: 'room-1' });
+  store.takeJob({ ...job('a', 'failed', 0), station_name: 'room-1' });
+  assert.deepEqual(store.announcements.map(({ text, failure }) => [text, failure]), [
+    ['The volume is in the queue of PACS.', false], ['Scan of room-1: failed', true],
+  ]);
+  for (let i = 0; i < 9; i += 1) store.say(`${i}`);
+  assert.equal(store.announcements.length, 5);
+  assert.equal(new Set(store.announcements.map(({ id }) => id)).size, 5);
+});
+
+test('the window is called after the job that is looked at', () => {
+  const looked = { job_id: 'j', station_name: 'Angio-1', protocol: 'fdk' };
+  assert.equal(jobTitle({ ...looked, state: 'completed' }), '✓ Angio-1 fdk');
+  assert.equal(jobTitle({ ...looked, state: 'failed', station_name: null }), '✕ j fdk');
+  assert.equal(jobTitle({ ...looked, state: 'receiving' }), '… Angio-1 fdk');
 });

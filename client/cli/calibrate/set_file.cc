@@ -48,6 +48,12 @@ std::vector<std::string> Outdated(const v1::CalibrationSet& set, const std::stri
   return commands;
 }
 
+void WarnOfUntold(const std::string& set_name, const SetFit& fit, const SweepSource& sweep) {
+  if (fit.untold.empty()) return;
+  std::fprintf(stderr, "warning: %s: %s\n", sweep.where().c_str(),
+               UntoldText(set_name, fit).c_str());
+}
+
 }  // namespace
 
 void AddIntoFlags(flags::Command command, IntoSet& options) {
@@ -109,10 +115,13 @@ absl::Status CheckSweep(const OpenedSet& opened, const SweepSource& sweep) {
   const Detector& of_set = opened.calibration.detector;
   const Detector& detector = sweep.detector();
   if (of_set == detector) {
-    const std::vector<std::string> misfits = FitOf(opened.set, sweep.header()).misfits;
-    if (misfits.empty()) return absl::OkStatus();
+    const SetFit fit = FitOf(opened.set, sweep.header());
+    if (fit.misfits.empty()) {
+      WarnOfUntold(opened.set.name(), fit, sweep);
+      return absl::OkStatus();
+    }
     return absl::InvalidArgumentError(
-        absl::StrCat(sweep.where(), ": ", ops::MisfitText(opened.set.name(), misfits),
+        absl::StrCat(sweep.where(), ": ", ops::MisfitText(opened.set.name(), fit.misfits),
                      "; legal is a sweep of the set's own station, detector mode and tube voltage; "
                      "of others `isocenter calibrate detector` begins a set of their own"));
   }
@@ -125,11 +134,15 @@ absl::Status CheckSweep(const OpenedSet& opened, const SweepSource& sweep) {
 
 absl::Status CheckLabel(const v1::CalibrationSet& label, const SweepSource& sweep,
                         const std::string& flags) {
-  const std::vector<std::string> misfits = FitOf(label, sweep.header()).misfits;
-  if (misfits.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      sweep.where(), " does not fit ", flags, ": the set ", absl::StrJoin(misfits, "; the set "),
-      "; legal is what the acquisition says of itself, or one that says nothing"));
+  const SetFit fit = FitOf(label, sweep.header());
+  if (fit.misfits.empty()) {
+    WarnOfUntold(label.name(), fit, sweep);
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(sweep.where(), " does not fit ", flags, ": the set ",
+                   absl::StrJoin(fit.misfits, "; the set "),
+                   "; legal is what the acquisition says of itself, or one that says nothing"));
 }
 
 std::string FigureTable(const calibrate::Figures& figures) {

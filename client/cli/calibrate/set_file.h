@@ -45,11 +45,11 @@ struct OpenedSet {
 /// The set of --into. Errors: those of wire::ReadCalibrationFile and wire::CalibrationFromProto;
 /// INVALID_ARGUMENT (--name).
 absl::StatusOr<OpenedSet> OpenInto(const IntoSet& options);
-/// INVALID_ARGUMENT unless the set has offsets and gains, and is of the sweep's detector and, as
-/// far as the sweep tells them, of its station, detector mode and tube voltage.
+/// INVALID_ARGUMENT unless the set has offsets and gains, is of the sweep's detector, and as far as
+/// it tells, of its station, mode and tube voltage; what it does not tell is warned of on stderr.
 absl::Status CheckSweep(const OpenedSet& opened, const SweepSource& sweep);
 /// Of a set that begins: INVALID_ARGUMENT unless `label`, which `flags` made, is of what the sweep
-/// tells of itself.
+/// tells of itself; what it does not tell is warned of on stderr.
 absl::Status CheckLabel(const v1::CalibrationSet& label, const SweepSource& sweep,
                         const std::string& flags);
 

@@ -22,15 +22,16 @@ struct AcquisitionFlags {
   double voxel_mm = 0;
 };
 
-/// The input, --projections, --matrices, --i0, --grid and --voxel-mm.
-void AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags);
+/// The input, --projections, --matrices, --i0, --grid and --voxel-mm. Returns --grid.
+flags::Option AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags);
 
 /// Prints what was assumed to standard error. Errors: those of formats::OpenAcquisition,
 /// ReadTrajectoryCsv and formats::WithMatrices.
 absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(
     const AcquisitionFlags& flags);
 
-/// The grid of --grid and --voxel-mm, centred at the isocentre, or nothing without them. Errors:
+/// The grid of --grid and --voxel-mm, centred at the isocentre, or nothing without them; warns on
+/// stderr of voxels that hardly anybody means. Errors:
 /// INVALID_ARGUMENT when only one of them is given.
 absl::StatusOr<std::optional<VolumeGrid>> ChosenGrid(const AcquisitionFlags& flags);
 

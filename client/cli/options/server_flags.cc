@@ -79,7 +79,7 @@ void AddXraySystemFlags(flags::Command command, v1::AcquisitionHeader& header) {
   text("--detector-mode", header.mutable_detector_mode(),
        "binning, read-out and frame rate, as calibrations name it");
   text("--calibration", header.mutable_calibration(),
-       "set that the frames are corrected with (default: the newest valid one that fits)");
+       "set that the frames are corrected with (default: as the protocol says)");
   text("--performing-physician", header.mutable_performing_physician_name(),
        "DICOM person name, e.g. Doe^Jane");
   text("--operator", header.mutable_operators_name(), "DICOM person name");

@@ -3,17 +3,29 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "client/flags/wrong_usage.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {
 
+absl::Status CheckServer(const client::ServerAddress& server) {
+  const absl::Status status = client::CheckAddresses(server);
+  return status.ok() ? status : flags::WrongUsage(status.message());
+}
+
+absl::StatusOr<client::Cluster> FindCluster(const client::ServerAddress& server) {
+  ISO_RETURN_IF_ERROR(CheckServer(server));
+  return client::Cluster::Find(server);
+}
+
 absl::StatusOr<client::ServiceChannel> AnyService(const client::ServerAddress& server) {
+  ISO_RETURN_IF_ERROR(CheckServer(server));
   ISO_ASSIGN_OR_RETURN(const client::ServerAddress address, client::AnyAddress(server));
   return client::ServiceChannel::Open(address);
 }
 
 absl::StatusOr<client::ServiceChannel> TheService(const client::ServerAddress& server) {
-  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(server));
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, FindCluster(server));
   if (cluster.alone()) return cluster.nodes().front().channel;
   const std::string names = absl::StrJoin(
       cluster.nodes(), ", ",
@@ -24,7 +36,7 @@ absl::StatusOr<client::ServiceChannel> TheService(const client::ServerAddress& s
 
 absl::StatusOr<std::vector<JobService>> ServicesOfJob(const client::ServerAddress& server,
                                                       const std::string& job_id) {
-  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(server));
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, FindCluster(server));
   std::vector<JobService> services;
   if (cluster.alone()) {
     ISO_ASSIGN_OR_RETURN(client::ServiceChannel channel, cluster.nodes().front().channel);

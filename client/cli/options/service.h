@@ -12,6 +12,12 @@
 
 namespace isocenter::cli {
 
+/// Whether the flags of AddServerFlags mean an address: WrongUsage where they do not.
+absl::Status CheckServer(const client::ServerAddress& server);
+
+/// Cluster::Find of what CheckServer has found right.
+absl::StatusOr<client::Cluster> FindCluster(const client::ServerAddress& server);
+
 /// For what any node answers.
 absl::StatusOr<client::ServiceChannel> AnyService(const client::ServerAddress& server);
 

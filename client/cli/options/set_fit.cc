@@ -1,5 +1,7 @@
 #include "client/cli/options/set_fit.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "kernels/ops/calibration_scope.h"
 #include "proto/wire/geometry.h"
 
@@ -29,6 +31,11 @@ SetFit FitOf(const v1::CalibrationSet& set, const v1::AcquisitionHeader& header)
                     .matrices = set.geometry_frames() > 0},
                    acquisition);
   return fit;
+}
+
+std::string UntoldText(const std::string& set_name, const SetFit& fit) {
+  return absl::StrCat("the acquisition does not tell its ", absl::StrJoin(fit.untold, ", "),
+                      ": that calibration '", set_name, "' fits is taken for granted");
 }
 
 }  // namespace isocenter::cli

@@ -20,4 +20,7 @@ struct SetFit {
 /// `set` is a legal label, the header one that wire::AcquisitionFromProto takes.
 SetFit FitOf(const v1::CalibrationSet& set, const v1::AcquisitionHeader& header);
 
+/// Of a fit that has something untold, for users.
+std::string UntoldText(const std::string& set_name, const SetFit& fit);
+
 }  // namespace isocenter::cli

@@ -1,5 +1,6 @@
 #include "client/cli/options/simulate_trajectory.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/match.h"
@@ -9,6 +10,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/detector_rows.h"
+#include "kernels/geometry/redundancy.h"
 #include "kernels/geometry/trajectory_drift.h"
 
 namespace isocenter::cli {
@@ -38,6 +40,10 @@ absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
     if (choice.binning > 1) trajectory = Binned(trajectory, choice.binning);
     return choice.frames ? Thinned(trajectory, *choice.frames) : trajectory;
   }
+  if (choice.sdd_mm <= choice.sid_mm) {
+    return flags::WrongUsage(absl::StrCat("--sdd-mm is ", choice.sdd_mm,
+                                          "; legal is above --sid-mm, which is ", choice.sid_mm));
+  }
   const int frames = choice.frames.value_or(kDefaultFrames);
   const bool circle = choice.kind == "circle";
   double arc_deg = choice.arc_deg.value_or(circle ? 360 : kShortScanDeg);
@@ -54,6 +60,22 @@ absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
       absl::StrCat("--trajectory is '", choice.kind, "'; legal is circle, carm or a .csv file"));
 }
 
+/// The isocentre must stay on the detector, or no volume can be made of the scan.
+absl::Status CheckDisplaced(const TrajectoryChoice& choice, const Trajectory& centered,
+                            const Detector& detector) {
+  double least = -detector.columns, most = detector.columns;
+  for (const ProjectionMatrix& matrix : centered) {
+    const double u = matrix.Project({0, 0, 0}).u();
+    least = std::max(least, -u);
+    most = std::min(most, detector.columns - 1 - u);
+  }
+  if (choice.displacement_px >= least && choice.displacement_px <= most) return absl::OkStatus();
+  return flags::WrongUsage(absl::StrFormat(
+      "--displace-px is %g; legal of these %d columns is %.1f to %.1f: beyond, the isocentre is "
+      "beside the detector",
+      choice.displacement_px, detector.columns, least, most));
+}
+
 }  // namespace
 
 absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
@@ -61,10 +83,22 @@ absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
   ISO_ASSIGN_OR_RETURN(Trajectory trajectory, CenteredTrajectory(choice, detector));
   const std::vector<double>& drift = choice.drift_mm;
   ISO_ASSIGN_OR_RETURN(trajectory, Drifted(trajectory, {drift[0], drift[1], drift[2]}));
+  if (choice.displacement_px != 0) {
+    ISO_RETURN_IF_ERROR(CheckDisplaced(choice, trajectory, detector));
+  }
   for (ProjectionMatrix& matrix : trajectory) {
     matrix = WithColumnsBefore(matrix, choice.displacement_px);
   }
   return trajectory;
+}
+
+std::optional<std::string> DisplacementWarning(const TrajectoryChoice& choice,
+                                               const Trajectory& trajectory) {
+  if (std::abs(choice.displacement_px) < 1 || CoversCircle(trajectory)) return std::nullopt;
+  return absl::StrFormat(
+      "--displace-px %g on less than a full turn: what one side of the detector does not see is "
+      "measured by no view from opposite; a full turn is --trajectory circle",
+      choice.displacement_px);
 }
 
 std::string TrajectoryCsv(const Trajectory& trajectory) {

@@ -29,6 +29,10 @@ struct TrajectoryChoice {
 /// Errors: those of kernels/geometry/trajectory.h, in the words of the flags.
 absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice, const Detector& detector);
 
+/// What a displaced detector lacks on an arc that is no full turn; nothing where it lacks nothing.
+std::optional<std::string> DisplacementWarning(const TrajectoryChoice& choice,
+                                               const Trajectory& trajectory);
+
 /// The table that ReadTrajectoryCsv reads, with digits enough for the same matrices.
 std::string TrajectoryCsv(const Trajectory& trajectory);
 

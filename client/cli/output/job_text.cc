@@ -166,6 +166,7 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
                                {"seconds", report.seconds()}});
     if (report.has_objective()) entry["objective"] = report.objective();
   }
+  if (job.has_second_pass()) json["findings"] = job.finding();
   json["warnings"] = nlohmann::ordered_json::array();
   for (const v1::JobWarning& warning : job.warning()) json["warnings"].push_back(warning.text());
   if (job.error_code() != 0) {

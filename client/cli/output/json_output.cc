@@ -1,21 +1,17 @@
 #include "client/cli/output/json_output.h"
 
-#include <cerrno>
-#include <cstring>
-
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "client/flags/standard_output.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
 
 namespace isocenter::cli {
 namespace {
 
-/// A closed pipe or a full disk behind standard output must not look like success.
 absl::Status Print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("cannot write to standard output: ", std::strerror(errno)));
+  std::fputs(text.c_str(), stdout);
+  return flags::FlushStandardOutput();
 }
 
 }  // namespace

@@ -128,12 +128,8 @@ absl::StatusOr<std::vector<Verdict>> CompareWithFile(const Options& options,
   if (options.baseline.empty()) return std::vector<Verdict>();
   ISO_ASSIGN_OR_RETURN(const std::string text,
                        formats::ReadText(options.baseline, kMostBaselineBytes));
-  auto baseline = ParseBaseline(text);
-  if (!baseline.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.baseline, ": ", baseline.status().message()));
-  }
-  return quality::Compare(*baseline, measures);
+  ISO_ASSIGN_OR_RETURN(const std::vector<Measure> baseline, ParseBaseline(text, options.baseline));
+  return quality::Compare(baseline, measures);
 }
 
 /// Said of a room of which the server had kept nothing: its name may be mistyped. Nothing where

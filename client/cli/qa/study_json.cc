@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/formats/json_file.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {
@@ -90,9 +91,9 @@ Json DetectionJson(const quality::PhantomStudy& study) {
   return list;
 }
 
-absl::Status NotABaseline(absl::string_view why) {
+absl::Status NotABaseline(absl::string_view file, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(
-      "the baseline ", why, "; legal is a file of isocenter qa --json, with \"measures\""));
+      file, ": the baseline ", why, "; legal is a file of isocenter qa --json, with \"measures\""));
 }
 
 }  // namespace
@@ -144,27 +145,29 @@ Json ToJson(const std::vector<quality::Verdict>& verdicts) {
   return list;
 }
 
-absl::StatusOr<std::vector<quality::Measure>> ParseBaseline(absl::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return NotABaseline("is no JSON");
-  const auto found = json.is_object() ? json.find("measures") : json.end();
-  if (!json.is_object() || found == json.end() || !found->is_array()) {
-    return NotABaseline("has no list of measures");
+absl::StatusOr<std::vector<quality::Measure>> ParseBaseline(absl::string_view text,
+                                                            absl::string_view file) {
+  ISO_ASSIGN_OR_RETURN(const nlohmann::json json, formats::ParseJsonObject(text, file));
+  const auto found = json.find("measures");
+  if (found == json.end() || !found->is_array()) {
+    return NotABaseline(file, "has no list of measures");
   }
   std::vector<quality::Measure> measures;
   if (found->size() > size_t{quality::kMostMeasures}) {
-    return NotABaseline(
-        absl::StrCat("has ", found->size(), " measures, of at most ", quality::kMostMeasures));
+    return NotABaseline(file, absl::StrCat("has ", found->size(), " measures, of at most ",
+                                           quality::kMostMeasures));
   }
   for (const auto& each : *found) {
     const bool whole = each.is_object() && each.contains("name") && each["name"].is_string() &&
                        each.contains("value") && each["value"].is_number() &&
                        each.contains("tolerance") && each["tolerance"].is_number();
-    if (!whole) return NotABaseline("has a measure without name, value or tolerance");
+    if (!whole) return NotABaseline(file, "has a measure without name, value or tolerance");
     measures.push_back({each["name"].get<std::string>(), each["value"].get<double>(),
                         each["tolerance"].get<double>()});
   }
-  ISO_RETURN_IF_ERROR(quality::CheckMeasures(measures));
+  if (const absl::Status legal = quality::CheckMeasures(measures); !legal.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": ", legal.message()));
+  }
   return measures;
 }
 

@@ -18,8 +18,9 @@ nlohmann::ordered_json ToJson(const std::vector<quality::Verdict>& verdicts);
 
 inline constexpr uint64_t kMostBaselineBytes = 4 << 20;
 
-/// The measures of such a file, which have been checked. Errors: INVALID_ARGUMENT, with what is
-/// wrong.
-absl::StatusOr<std::vector<quality::Measure>> ParseBaseline(absl::string_view text);
+/// The measures of such a file, which have been checked. `file` is how errors call it. Errors:
+/// INVALID_ARGUMENT, with what is wrong, and of a text that is no JSON where.
+absl::StatusOr<std::vector<quality::Measure>> ParseBaseline(absl::string_view text,
+                                                            absl::string_view file);
 
 }  // namespace isocenter::cli

@@ -84,14 +84,23 @@ absl::StatusOr<dicom::DataSetEncoding> EncodingOf(const std::string& transfer_sy
                                 .big_endian = static_cast<bool>(syntax.isBigEndian())};
 }
 
+/// What a copy that was broken off says.
+absl::Status Truncated(const std::string& what) {
+  return absl::DataLossError(absl::StrCat("the DICOM file is truncated: ", what));
+}
+
 absl::Status CheckDataSet(uint64_t offset, uint64_t size, const dicom::DataSetEncoding& encoding,
                           const ReadAt& read_at) {
-  const auto left = static_cast<int64_t>(size - offset);
-  dicom::DataSetScanner scanner(encoding, {.depth = kDepth, .elements = kElements, .bytes = left});
+  // What reaches beyond the file is found here, where it can be told apart from a wrong length.
+  dicom::DataSetScanner scanner(encoding, {.depth = kDepth, .elements = kElements});
   std::vector<std::byte> piece(kPieceBytes);
   while (offset < size) {
     if (const int64_t skipped = scanner.skippable(); skipped > 0) {
-      scanner.Skip(skipped);  // which lies in the file, as all lengths do
+      if (uint64_t(skipped) > size - offset) {
+        return Truncated(absl::StrCat("a value needs ", skipped, " bytes more from byte ", offset,
+                                      " on, and there are ", size - offset));
+      }
+      scanner.Skip(skipped);
       offset += skipped;
       continue;
     }
@@ -100,10 +109,12 @@ absl::Status CheckDataSet(uint64_t offset, uint64_t size, const dicom::DataSetEn
     ISO_RETURN_IF_ERROR(scanner.Take(next));
     offset += next.size();
   }
-  return scanner.End();
+  if (scanner.End().ok()) return absl::OkStatus();
+  return Truncated(absl::StrCat("it ends inside of an element, after ", size, " bytes"));
 }
 
 absl::Status Check(uint64_t size, const ReadAt& read_at) {
+  if (size == 0) return Truncated("it is empty, 0 bytes");
   if (size < kMetaAt) {
     return Refuse(absl::StrCat("it has ", size, " bytes; legal is ", kMetaAt, " and more"));
   }
@@ -115,9 +126,13 @@ absl::Status Check(uint64_t size, const ReadAt& read_at) {
     return Refuse("it does not begin with a preamble, \"DICM\" and the length of group 0002");
   }
   const uint32_t meta_bytes = Number(group_length.substr(8));
-  const uint64_t most = std::min<uint64_t>(kMostMetaBytes, size - kMetaAt);
-  if (meta_bytes > most) {
-    return Refuse(absl::StrCat("group 0002 has ", meta_bytes, " bytes; legal is up to ", most));
+  if (meta_bytes > kMostMetaBytes) {
+    return Refuse(
+        absl::StrCat("group 0002 has ", meta_bytes, " bytes; legal is up to ", kMostMetaBytes));
+  }
+  if (meta_bytes > size - kMetaAt) {
+    return Truncated(
+        absl::StrCat("group 0002 has ", meta_bytes, " bytes, of which there are ", size - kMetaAt));
   }
   ISO_ASSIGN_OR_RETURN(const std::string meta, Read(read_at, kMetaAt, meta_bytes));
   ISO_ASSIGN_OR_RETURN(const std::string transfer_syntax, TransferSyntax(meta));

@@ -12,9 +12,9 @@ constexpr int kReach = 6;
 constexpr int kSmoothReach = 6;
 // A line shorter than this share of its axis says little.
 constexpr double kLeastShare = 0.3;
-// Mean line integral of the outermost pixels of a line that ends in air, and their number.
-constexpr double kAir = 0.05;
-constexpr int kAirPixels = 4;
+constexpr int kAirPixels = 4;  // the outermost of a line
+// Transmission that corrected frames are known to: half of one of the largest counts.
+constexpr double kLeastTransmission = 0.5 / 65535;
 
 ProjectionMatrix Binned(const ProjectionMatrix& matrix, int binning) {
   ProjectionMatrix binned = matrix;
@@ -49,32 +49,54 @@ struct LineView::Track {
   double gradient = 0;       // of the plane's distance, by pixels across the line
 };
 
-LineView::LineView(std::span<const uint16_t> counts, const Detector& detector, double i0_counts,
-                   int binning, const ProjectionMatrix& matrix)
+LineView::LineView(const Detector& detector, int binning, const ProjectionMatrix& matrix)
     : binning_(binning),
       columns_(detector.columns / binning),
       rows_(detector.rows / binning),
       weighted_(static_cast<size_t>(columns_) * rows_),
       inverse_(InverseLeft(Binned(matrix, binning))),
       determinant_(std::abs(Determinant(inverse_))),
-      source_(SourceOf(Binned(matrix, binning), inverse_)) {
-  const double full = i0_counts * binning * binning;
-  std::vector<uint32_t> sums(columns_);
-  for (int v = 0; v < rows_; ++v) {
-    std::ranges::fill(sums, 0);
+      source_(SourceOf(Binned(matrix, binning), inverse_)) {}
+
+LineView::LineView(std::span<const uint16_t> counts, const Detector& detector, double i0_counts,
+                   int binning, const ProjectionMatrix& matrix)
+    : LineView(detector, binning, matrix) {
+  const auto sum = [&](int u, int v) {
+    uint32_t total = 0;
     for (int r = 0; r < binning; ++r) {
-      const uint16_t* row =
-          counts.data() + (static_cast<size_t>(v) * binning + r) * detector.columns;
-      for (int u = 0; u < columns_; ++u) {
-        for (int c = 0; c < binning; ++c) sums[u] += row[u * binning + c];
-      }
+      const uint16_t* first = counts.data() +
+                              (static_cast<size_t>(v) * binning + r) * detector.columns +
+                              static_cast<size_t>(u) * binning;
+      for (int c = 0; c < binning; ++c) total += first[c];
     }
+    return static_cast<double>(total);
+  };
+  Weigh(sum, i0_counts * binning * binning, 0.5);
+}
+
+LineView::LineView(std::span<const float> line_integrals, const Detector& detector, int binning,
+                   const ProjectionMatrix& matrix)
+    : LineView(detector, binning, matrix) {
+  const auto sum = [&](int u, int v) {
+    double total = 0;
+    for (int r = 0; r < binning; ++r) {
+      const float* first = line_integrals.data() +
+                           (static_cast<size_t>(v) * binning + r) * detector.columns +
+                           static_cast<size_t>(u) * binning;
+      for (int c = 0; c < binning; ++c) total += std::exp(-first[c]);
+    }
+    return total;
+  };
+  Weigh(sum, binning * binning, kLeastTransmission);
+}
+
+void LineView::Weigh(absl::FunctionRef<double(int u, int v)> sum, double full, double least) {
+  for (int v = 0; v < rows_; ++v) {
     for (int u = 0; u < columns_; ++u) {
       const auto& m = inverse_;
       const Vec3 ray{m[0] * u + m[1] * v + m[2], m[3] * u + m[4] * v + m[5],
                      m[6] * u + m[7] * v + m[8]};
-      const auto line =
-          std::log(static_cast<float>(full / std::max(0.5, static_cast<double>(sums[u]))));
+      const auto line = std::log(static_cast<float>(full / std::max(least, sum(u, v))));
       weighted_[static_cast<size_t>(v) * columns_ + u] = line / static_cast<float>(Norm(ray));
     }
   }
@@ -117,7 +139,8 @@ void LineView::Smooth() {
   }
 }
 
-bool LineView::Air(const Track& track, int along) const {
+// Mean line integral of the outermost pixels.
+double LineView::End(const Track& track, int along) const {
   const int step = along == track.first ? 1 : -1;
   double sum = 0;
   for (int k = 0; k < kAirPixels; ++k) {
@@ -129,7 +152,7 @@ bool LineView::Air(const Track& track, int along) const {
                    m[6] * u + m[7] * v + m[8]};
     sum += at(track.turned, at_along, across) * Norm(ray);
   }
-  return std::abs(sum) <= kAir * kAirPixels;
+  return sum / kAirPixels;
 }
 
 // Sums along lines at -1.5, -0.5, 0.5 and 1.5 pixels across: differences are the derivative, and
@@ -185,8 +208,15 @@ LineSample LineView::Sample(Vec3 normal) const {
   if (!(last - first >= kLeastShare * length)) return {};
   track.first = static_cast<int>(std::ceil(first));
   track.last = static_cast<int>(std::floor(last));
-  if (!Air(track, track.first) || !Air(track, track.last)) return {.state = LineState::kTruncated};
-  return Integrate(track);
+  LineSample cut{.state = LineState::kTruncated};
+  bool air = true;
+  for (const int along : {track.first, track.last}) {
+    const double end = End(track, along);
+    if (std::abs(end) <= kMostAir) continue;
+    air = false;
+    cut.ends_off_air += end < kObject ? 1 : 0;
+  }
+  return air ? Integrate(track) : cut;
 }
 
 }  // namespace isocenter::calibrate

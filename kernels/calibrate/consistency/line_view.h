@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "kernels/geometry/detector.h"
 #include "kernels/geometry/projection_matrix.h"
 
@@ -19,6 +20,8 @@ enum class LineState : uint8_t {
 
 struct LineSample {
   LineState state = LineState::kOutside;
+  /// Of its two ends, how many read what neither air nor much of an object does.
+  int ends_off_air = 0;
   double derivative = 0;  // of the plane's integral along its normal, dimensionless
   /// What a shift of the frame's content by one pixel of the detector, along columns' numbers (u)
   /// and along rows' (v), adds to `derivative`.
@@ -28,6 +31,11 @@ struct LineSample {
 /// Frames are smoothed by a Gaussian of so many binned pixels: derivatives of noise and of edges
 /// that pixels sample too coarsely would drown all else.
 inline constexpr double kConsistencySigmaPx = 2;
+
+/// Mean line integral of the outermost pixels of a line that ends in air; more than kObject is an
+/// object that the detector cuts. What lies between, or is brighter than air, is air that is not
+/// where i0_counts or the corrections say.
+inline constexpr double kMostAir = 0.05, kObject = 0.25;
 
 /// Pixels of the detector that are one here, along each axis: such that 320 columns are left.
 int ConsistencyBinning(const Detector& detector);
@@ -40,6 +48,9 @@ class LineView {
   /// `counts`: [v][u] of `detector`. Those of 0 count as half of one.
   LineView(std::span<const uint16_t> counts, const Detector& detector, double i0_counts,
            int binning, const ProjectionMatrix& matrix);
+  /// `line_integrals`: [v][u] of `detector`, of corrected counts.
+  LineView(std::span<const float> line_integrals, const Detector& detector, int binning,
+           const ProjectionMatrix& matrix);
 
   Vec3 source() const { return source_; }
   /// Of the plane through the source with unit `normal`.
@@ -48,7 +59,10 @@ class LineView {
  private:
   struct Track;  // a line, as the place across it at each pixel along it
   LineSample Integrate(const Track& track) const;
-  bool Air(const Track& track, int along) const;
+  LineView(const Detector& detector, int binning, const ProjectionMatrix& matrix);
+  /// From sums of transmissions of binned pixels; `sum` of (u, v) of these.
+  void Weigh(absl::FunctionRef<double(int u, int v)> sum, double full, double least);
+  double End(const Track& track, int along) const;
   void Smooth();
   float at(bool turned, int along, int across) const {
     return turned ? weighted_[static_cast<size_t>(along) * columns_ + across]

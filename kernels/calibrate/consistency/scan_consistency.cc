@@ -20,6 +20,7 @@ constexpr int kSmoothParts = 8;  // of a scan, whose medians are its smooth shif
 struct PairResult {
   std::vector<PlaneDifference> differences;
   int64_t truncated = 0;
+  int64_t ends_off_air = 0;
 };
 
 PairResult Compare(const LineView& a, const LineView& b, std::pair<int, int> pair,
@@ -30,6 +31,7 @@ PairResult Compare(const LineView& a, const LineView& b, std::pair<int, int> pai
     if (x.state == LineState::kOutside) continue;
     const LineSample y = b.Sample(normal);
     if (y.state == LineState::kOutside) continue;
+    result.ends_off_air += x.ends_off_air + y.ends_off_air;
     if (x.state == LineState::kTruncated || y.state == LineState::kTruncated) {
       ++result.truncated;
       continue;
@@ -105,6 +107,13 @@ double SmoothRange(const std::vector<FrameShift>& shifts) {
 std::string WhyNot(const Consistency& result) {
   const auto all = static_cast<double>(result.lines + result.truncated);
   if (all == 0) return "no line of the sources' planes is on two frames' detectors";
+  if (result.off_air) {
+    return absl::StrFormat(
+        "%.0f %% of the lines' ends read neither air nor the object (line integrals of %g to %g, "
+        "or below %g); legal is at most %.0f %%: the frames' air is not where it should be, which "
+        "offsets, gains, the heel and doses do",
+        100 * result.off_air_share, kMostAir, kObject, -kMostAir, 100 * kMostOffAirShare);
+  }
   if (static_cast<double>(result.lines) < kLeastGoodShare * all) {
     return absl::StrFormat(
         "%.0f %% of the lines leave the detector through the object; legal is at most %.0f %%",
@@ -154,6 +163,10 @@ void ScanConsistency::Add(int frame, std::span<const uint16_t> counts) {
   views_[frame].emplace(counts, detector_, i0_counts_, binning_, trajectory_[frame]);
 }
 
+void ScanConsistency::AddLines(int frame, std::span<const float> line_integrals) {
+  views_[frame].emplace(line_integrals, detector_, binning_, trajectory_[frame]);
+}
+
 // Of the largest ball that the middle frame's rows show.
 double ScanConsistency::RadiusMm() const {
   const Camera camera = *Decompose(trajectory_[trajectory_.size() / 2]);
@@ -177,11 +190,16 @@ absl::StatusOr<Consistency> ScanConsistency::Judge(ThreadPool& pool) const {
   Consistency result;
   result.pairs = static_cast<int>(pairs.size());
   std::vector<PlaneDifference> all;
+  int64_t ends_off_air = 0;
   for (const PairResult& pair : found) {
+    ends_off_air += pair.ends_off_air;
     all.insert(all.end(), pair.differences.begin(), pair.differences.end());
     result.truncated += pair.truncated;
   }
   result.lines = static_cast<int64_t>(all.size());
+  const auto ends = 4.0 * static_cast<double>(result.lines + result.truncated);  // of two lines
+  result.off_air_share = static_cast<double>(ends_off_air) / std::max(1.0, ends);
+  result.off_air = result.off_air_share > kMostOffAirShare;
   ShiftFit fit = FitShifts(all, static_cast<int>(views_.size()));
   result.shifts = std::move(fit.shifts);
   result.before = fit.before;

@@ -26,6 +26,10 @@ inline constexpr double kMostShiftSigmaPx = 0.05;
 /// Lines of a scan that must end in air on both sides, of those that are on the detector.
 inline constexpr double kLeastGoodShare = 0.3;
 
+/// Of the lines' ends, those that read neither air nor much of an object (kMostAir, kObject). A
+/// detector that cuts an object has few; frames that were not corrected have half of them.
+inline constexpr double kMostOffAirShare = 0.15;
+
 struct OddFrame {
   int frame = 0;
   double u_px = 0, v_px = 0;  // against its neighbours; 0 where it does not stand out
@@ -34,6 +38,7 @@ struct OddFrame {
 struct Consistency {
   /// Why nothing is said; empty: judged.
   std::string not_judged;
+  bool off_air = false;            // that is why: more than kMostOffAirShare
   std::vector<FrameShift> shifts;  // pixels of the detector
   std::vector<OddFrame> odd;
   double jump_sigma_px = 0;  // robust, of all frames' jumps along v
@@ -41,6 +46,7 @@ struct Consistency {
   /// Median absolute difference of plane derivatives, without and with the shifts.
   double before = 0, after = 0;
   int64_t lines = 0, truncated = 0;  // of pairs that were compared or not for that
+  double off_air_share = 0;          // of the lines' ends
   int pairs = 0;
   bool drifts() const { return drift_v_mm >= kLeastDriftMm; }
 };
@@ -54,6 +60,8 @@ class ScanConsistency {
                                                                const Detector& detector,
                                                                double i0_counts);
   void Add(int frame, std::span<const uint16_t> counts);
+  /// Line integrals of corrected counts, for which i0_counts means nothing.
+  void AddLines(int frame, std::span<const float> line_integrals);
   /// All frames have been added. Errors: FAILED_PRECONDITION naming a frame that was not.
   absl::StatusOr<Consistency> Judge(ThreadPool& pool) const;
 

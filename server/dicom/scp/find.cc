@@ -1,4 +1,5 @@
 // C-FIND: queries over the archive's index. Source: DICOM PS3.4, C.4.1.
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -13,12 +14,13 @@ namespace isocenter::dicom {
 namespace {
 
 absl::Status Respond(Session& session, uint8_t context, const T_DIMSE_C_FindRQ& request,
-                     uint16_t status, DcmDataset* identifiers) {
+                     uint16_t status, DcmDataset* identifiers, const std::string& comment = "") {
+  const std::unique_ptr<DcmDataset> detail = ErrorComment(comment);
   auto response = ResponseTo<T_DIMSE_C_FindRSP>(request, status, identifiers);
   response.opts = O_FIND_AFFECTEDSOPCLASSUID;
   return ToStatus(session.association,
                   DIMSE_sendFindResponse(session.association.get(), context, &request, &response,
-                                         identifiers, nullptr));
+                                         identifiers, detail.get()));
 }
 
 DcmTagKey KeyOf(uint64_t tag) {
@@ -91,8 +93,10 @@ absl::Status ServeFind(Session& session, uint8_t context, const T_DIMSE_C_FindRQ
   bool cancelled = false, exhausted = false;
   int matches = 0;
   absl::Status sent;
-  const absl::Status searched = query->ForEachMatch(
-      session.node.archive, session.node.options.ae_title, [&](const KeyValues& values) {
+  archive::Gap gap;
+  absl::Status searched = query->ForEachMatch(
+      session.node.catalog, session.node.options.ae_title,
+      [&](const KeyValues& values) {
         const absl::StatusOr<bool> asked = IsCancelled(session, context, request.MessageID);
         sent = asked.status();
         if (!sent.ok() || (cancelled = *asked)) return false;
@@ -102,20 +106,27 @@ absl::Status ServeFind(Session& session, uint8_t context, const T_DIMSE_C_FindRQ
         sent = Respond(session, context, request, pending, &answer);
         ++matches;
         return sent.ok();
-      });
+      },
+      gap);
+  // C-FIND knows no status for matches that are not all: only a failure keeps them from being taken
+  // for all.
+  if (searched.ok() && !gap.empty()) searched = absl::UnavailableError(gap);
   if (sent.ok()) {
     sent = Respond(session, context, request,
                    cancelled       ? STATUS_FIND_Cancel_MatchingTerminatedDueToCancelRequest
                    : exhausted     ? STATUS_FIND_Refused_OutOfResources
                    : searched.ok() ? STATUS_FIND_Success_MatchingIsComplete
                                    : STATUS_FIND_Failed_UnableToProcess,
-                   nullptr);
+                   nullptr, cancelled || exhausted ? "" : gap);
   }
-  if (!searched.ok()) spdlog::error("dicom: C-FIND failed: {}", searched.ToString());
+  if (!searched.ok() && gap.empty()) {
+    spdlog::error("dicom: C-FIND failed: {}", searched.ToString());
+  }
   spdlog::info("dicom: C-FIND of '{}': {} matches{}", session.calling_ae_title, matches,
-               cancelled   ? ", cancelled"
-               : exhausted ? ", more are not sent: max_find_matches"
-                           : "");
+               cancelled      ? ", cancelled"
+               : exhausted    ? ", more are not sent: max_find_matches"
+               : !gap.empty() ? absl::StrCat(", more are not known: ", gap)
+                              : "");
   AuditQuery(session, *query, matches, cancelled,
              !sent.ok()       ? sent
              : !searched.ok() ? searched

@@ -37,13 +37,15 @@ struct Listener {
 
 class Node::Impl {
  public:
-  Impl(NodeOptions options, archive::Archive& archive, NodeObserver observer,
-       std::vector<Listener> listeners, Descriptor wake)
+  Impl(NodeOptions options, archive::Archive& archive, archive::Catalog* shared,
+       NodeObserver observer, std::vector<Listener> listeners, Descriptor wake)
       : options_(std::move(options)),
         observer_(std::move(observer)),
         counts_(options_.max_associations_per_caller),
         peer_addresses_(options_.peers),
-        context_{options_, archive, observer_, counts_, peer_addresses_},
+        own_(archive),
+        context_{options_,  archive, shared == nullptr ? own_ : *shared,
+                 observer_, counts_, peer_addresses_},
         listeners_(std::move(listeners)),
         wake_(std::move(wake)),
         acceptor_([this] { Accept(); }) {}
@@ -168,6 +170,7 @@ class Node::Impl {
   const NodeObserver observer_;
   CallerCounts counts_;
   const PeerAddresses peer_addresses_;
+  archive::OwnCatalog own_;
   const NodeContext context_;
   const std::vector<Listener> listeners_;
   const Descriptor wake_;
@@ -184,8 +187,8 @@ int Node::port() const { return impl_->port(/*secure=*/false); }
 int Node::tls_port() const { return impl_->port(/*secure=*/true); }
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Start(const NodeOptions& options,
-                                                  archive::Archive& archive,
-                                                  NodeObserver observer) {
+                                                  archive::Archive& archive, NodeObserver observer,
+                                                  archive::Catalog* shared) {
   ISO_RETURN_IF_ERROR(CheckOptions(options));
   ISO_RETURN_IF_ERROR(CheckDictionary());
   ConfigureLibrary();
@@ -203,7 +206,7 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(const NodeOptions& options,
     return absl::InternalError(absl::StrCat("cannot create an event: ", strerror(errno)));
   }
   std::unique_ptr<Node> node(new Node(std::make_unique<Impl>(
-      options, archive, std::move(observer), std::move(listeners), std::move(wake))));
+      options, archive, shared, std::move(observer), std::move(listeners), std::move(wake))));
   for (const int port : {node->port(), node->tls_port()}) {
     if (port == 0) continue;
     spdlog::info("dicom: node '{}' listens on {}:{}{}", options.ae_title, options.address, port,

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/archive/archive.h"
+#include "server/archive/catalog.h"
 #include "server/dicom/net/node_options.h"
 #include "server/dicom/net/operations.h"
 
@@ -14,12 +15,14 @@ namespace isocenter::dicom {
 /// Serves until it is stopped or destroyed. One thread per association; never forks.
 class Node {
  public:
-  /// Listens and returns. The archive must outlive the node. Errors: INVALID_ARGUMENT (an option;
+  /// Listens and returns. Queries and retrievals ask `shared`, or where it is null the archive
+  /// alone; both must outlive the node. Errors: INVALID_ARGUMENT (an option;
   /// named with its value and what is legal), FAILED_PRECONDITION (the DICOM dictionary is not
   /// loaded), UNAVAILABLE (the address is not ours or the port is taken).
   static absl::StatusOr<std::unique_ptr<Node>> Start(const NodeOptions& options,
                                                      archive::Archive& archive,
-                                                     NodeObserver observer);
+                                                     NodeObserver observer,
+                                                     archive::Catalog* shared = nullptr);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;

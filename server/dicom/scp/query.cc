@@ -88,11 +88,11 @@ KeyValues Answer(const KeyValues& keys, Level level, const std::string& retrieve
 
 /// Calls `visit` with every entity of the level in the selection until it returns false. Matching
 /// the keys is left to the caller; here they only spare the reading of instances.
-absl::Status ForEachEntity(archive::Archive& archive, Level level,
+absl::Status ForEachEntity(archive::Catalog& catalog, archive::Purpose purpose, Level level,
                            const archive::Selection& selection, const KeyValues& keys,
-                           const std::function<bool(const Entity&)>& visit) {
+                           archive::Gap& gap, const std::function<bool(const Entity&)>& visit) {
   if (level == Level::kPatient) {
-    ISO_ASSIGN_OR_RETURN(const auto rows, archive.FindPatients(selection));
+    ISO_ASSIGN_OR_RETURN(const auto rows, catalog.FindPatients(selection, gap));
     for (const archive::PatientRow& row : rows) {
       Entity entity{.patient = row.patient};
       entity.study_count = row.study_count;
@@ -103,7 +103,7 @@ absl::Status ForEachEntity(archive::Archive& archive, Level level,
     return absl::OkStatus();
   }
   if (level == Level::kStudy) {
-    ISO_ASSIGN_OR_RETURN(const auto rows, archive.FindStudies(selection));
+    ISO_ASSIGN_OR_RETURN(const auto rows, catalog.FindStudies(selection, gap));
     for (const archive::StudyRow& row : rows) {
       Entity entity{.patient = row.patient, .study = row.study, .modalities = row.modalities};
       entity.series_count = row.series_count;
@@ -112,7 +112,7 @@ absl::Status ForEachEntity(archive::Archive& archive, Level level,
     }
     return absl::OkStatus();
   }
-  ISO_ASSIGN_OR_RETURN(const auto rows, archive.FindSeries(selection));
+  ISO_ASSIGN_OR_RETURN(const auto rows, catalog.FindSeries(selection, gap));
   for (const archive::SeriesRow& row : rows) {
     Entity entity{.patient = row.patient, .study = row.study, .series = row.series};
     entity.instance_count = row.instance_count;
@@ -121,10 +121,12 @@ absl::Status ForEachEntity(archive::Archive& archive, Level level,
       continue;
     }
     if (!MatchesKeys(keys, Level::kSeries, entity)) continue;  // none of its instances can match
-    ISO_ASSIGN_OR_RETURN(const auto instances, archive.FindInstances(row.series.instance_uid));
+    ISO_ASSIGN_OR_RETURN(const auto instances,
+                         catalog.FindInstances(row.series.instance_uid, purpose, gap));
     for (const archive::InstanceRow& instance : instances) {
       entity.instance = instance.instance;
       entity.file = instance.file;
+      entity.node = instance.node;
       if (!visit(entity)) return absl::OkStatus();
     }
   }
@@ -178,16 +180,19 @@ archive::Selection Query::SelectionOfKeys() const {
           .patient_names = TermsOfName(MatchedKey(kPatientName))};
 }
 
-absl::Status Query::ForEachMatch(archive::Archive& archive, const std::string& retrieve_ae_title,
-                                 const std::function<bool(const KeyValues&)>& on_match) const {
-  return ForEachEntity(archive, level_, SelectionOfKeys(), keys_, [&](const Entity& entity) {
-    return !MatchesKeys(keys_, level_, entity) ||
-           on_match(Answer(keys_, level_, retrieve_ae_title, entity));
-  });
+absl::Status Query::ForEachMatch(archive::Catalog& catalog, const std::string& retrieve_ae_title,
+                                 const std::function<bool(const KeyValues&)>& on_match,
+                                 archive::Gap& gap) const {
+  return ForEachEntity(catalog, archive::Purpose::kAnswer, level_, SelectionOfKeys(), keys_, gap,
+                       [&](const Entity& entity) {
+                         return !MatchesKeys(keys_, level_, entity) ||
+                                on_match(Answer(keys_, level_, retrieve_ae_title, entity));
+                       });
 }
 
-absl::StatusOr<std::vector<archive::InstanceRow>> Query::Instances(archive::Archive& archive,
-                                                                   Subjects& subjects) const {
+absl::StatusOr<std::vector<archive::InstanceRow>> Query::Instances(archive::Catalog& catalog,
+                                                                   Subjects& subjects,
+                                                                   archive::Gap& gap) const {
   constexpr std::array<uint32_t, 4> kUniqueKeys = {kPatientId, kStudyInstanceUid,
                                                    kSeriesInstanceUid, kSopInstanceUid};
   KeyValues unique;
@@ -207,15 +212,26 @@ absl::StatusOr<std::vector<archive::InstanceRow>> Query::Instances(archive::Arch
                                         .sop_instance_uids = ListOf(Key(kSopInstanceUid)),
                                         .patient_ids = TermsOf(Key(kPatientId))};
   std::vector<archive::InstanceRow> instances;
+  std::set<std::string> found;  // values of the level's unique key
   ISO_RETURN_IF_ERROR(
-      ForEachEntity(archive, Level::kImage, selection, unique, [&](const Entity& entity) {
-        if (MatchesKeys(unique, Level::kImage, entity)) {
-          instances.push_back({entity.instance, entity.file});
-          subjects.patient_ids.insert(entity.patient.id);
-          subjects.study_uids.insert(entity.study.instance_uid);
-        }
-        return true;
-      }));
+      ForEachEntity(catalog, archive::Purpose::kRetrieval, Level::kImage, selection, unique, gap,
+                    [&](const Entity& entity) {
+                      if (MatchesKeys(unique, Level::kImage, entity)) {
+                        instances.push_back({entity.instance, entity.file, entity.node});
+                        subjects.patient_ids.insert(entity.patient.id);
+                        subjects.study_uids.insert(entity.study.instance_uid);
+                        found.insert(level_ == Level::kSeries ? entity.series.instance_uid
+                                                              : entity.instance.sop_instance_uid);
+                      }
+                      return true;
+                    }));
+  // A series is whole wherever it is.
+  const bool of_series = level_ == Level::kSeries || level_ == Level::kImage;
+  if (of_series && std::ranges::all_of(ListOf(value), [&](const std::string& uid) {
+        return found.count(uid) > 0;
+      })) {
+    gap.clear();
+  }
   return instances;
 }
 

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/archive/archive.h"
+#include "server/archive/catalog.h"
 
 namespace isocenter::dicom {
 
@@ -52,14 +52,17 @@ class Query {
   archive::Selection SelectionOfKeys() const;
 
   /// Calls `on_match` with the requested keys of every match until it returns false.
-  /// `retrieve_ae_title` is the answer to (0008,0054).
-  absl::Status ForEachMatch(archive::Archive& archive, const std::string& retrieve_ae_title,
-                            const std::function<bool(const KeyValues&)>& on_match) const;
+  /// `retrieve_ae_title` is the answer to (0008,0054). `gap`: why there may be more.
+  absl::Status ForEachMatch(archive::Catalog& catalog, const std::string& retrieve_ae_title,
+                            const std::function<bool(const KeyValues&)>& on_match,
+                            archive::Gap& gap) const;
 
   /// The instances that a retrieval with these keys means: only the unique keys count. `subjects`
-  /// gets whose they are. INVALID_ARGUMENT when the unique key of the level is missing.
-  absl::StatusOr<std::vector<archive::InstanceRow>> Instances(archive::Archive& archive,
-                                                              Subjects& subjects) const;
+  /// gets whose they are, `gap` why there may be more. INVALID_ARGUMENT when the unique key of the
+  /// level is missing.
+  absl::StatusOr<std::vector<archive::InstanceRow>> Instances(archive::Catalog& catalog,
+                                                              Subjects& subjects,
+                                                              archive::Gap& gap) const;
 
  private:
   Query(Level level, KeyValues keys) : level_(level), keys_(std::move(keys)) {}

@@ -38,6 +38,7 @@ struct Entity {
   archive::Series series;
   archive::Instance instance;
   std::filesystem::path file;
+  std::string node;  // whose archive has the file; empty: this one's
   std::vector<std::string> modalities;
   int64_t study_count = 0, series_count = 0, instance_count = 0;
 };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "server/dicom/net/dimse.h"
 
@@ -17,6 +19,15 @@ Response ResponseTo(const Request& request, uint16_t status, const DcmDataset* i
   response.DataSetType = identifiers == nullptr ? DIMSE_DATASET_NULL : DIMSE_DATASET_PRESENT;
   Copy(request.AffectedSOPClassUID, response.AffectedSOPClassUID);
   return response;
+}
+
+/// What is sent along with a status to say what it means here; null: nothing.
+inline std::unique_ptr<DcmDataset> ErrorComment(const std::string& comment) {
+  constexpr size_t kMostCharacters = 64;  // of an LO
+  if (comment.empty()) return nullptr;
+  auto detail = std::make_unique<DcmDataset>();
+  (void)detail->putAndInsertString(DCM_ErrorComment, comment.substr(0, kMostCharacters).c_str());
+  return detail;
 }
 
 }  // namespace isocenter::dicom

@@ -25,8 +25,17 @@ namespace {
 
 enum class Sent { kCompleted, kWarning, kFailed, kAssociationBroken };
 
-Sent SendInstance(Association& target, const archive::InstanceRow& row,
-                  const StoreOptions& options) {
+/// `comment` becomes the reason where another node's file cannot be had.
+Sent SendInstance(archive::Catalog& catalog, Association& target, const archive::InstanceRow& row,
+                  const StoreOptions& options, std::string& comment) {
+  if (!row.node.empty()) {
+    const absl::Status readable = catalog.CheckFile(row.node, row.file);
+    if (!readable.ok()) {
+      if (comment.empty()) spdlog::warn("dicom: {}", readable.ToString());
+      comment = std::string(readable.message());
+      return Sent::kFailed;
+    }
+  }
   const StoreOutcome outcome = StoreInstance(target, row, options);
   switch (outcome.kind) {
     case StoreOutcome::Kind::kAnswered:
@@ -78,7 +87,9 @@ absl::Status Finish(Session& session, NodeOperation operation, const Responder& 
         cancelled   ? audit::Outcome::kCancelled
         : succeeded ? audit::Outcome::kSuccess
                     : audit::Outcome::kFailure,
-        counts, absl::StrCat("status ", absl::Hex(status, absl::kZeroPad4), remark));
+        counts,
+        absl::StrCat("status ", absl::Hex(status, absl::kZeroPad4), remark,
+                     counts.comment.empty() ? "" : "; ", counts.comment));
   session.node.Report(operation, succeeded   ? NodeOutcome::kSuccess
                                  : cancelled ? NodeOutcome::kCancelled
                                              : NodeOutcome::kFailure);
@@ -102,19 +113,29 @@ void Count(Sent sent, const archive::InstanceRow& row, RetrieveCounts& counts) {
 }
 
 /// Of the last response.
-uint16_t StatusOf(const RetrieveCounts& counts, bool cancelled) {
+uint16_t StatusOf(const RetrieveCounts& counts, bool cancelled, const archive::Gap& gap) {
   if (cancelled) return STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication;
-  if (counts.failed == 0) return STATUS_MOVE_Success_SubOperationsCompleteNoFailures;
+  if (counts.failed == 0) {
+    return gap.empty() ? STATUS_MOVE_Success_SubOperationsCompleteNoFailures
+                       : STATUS_MOVE_Failed_UnableToProcess;
+  }
   return counts.completed + counts.warning > 0
              ? STATUS_MOVE_Warning_SubOperationsCompleteOneOrMoreFailures
              : STATUS_MOVE_Refused_OutOfResourcesSubOperations;
 }
 
+/// What a retrieval is to send.
+struct Wanted {
+  std::vector<archive::InstanceRow> instances;
+  archive::Gap gap;  // why there may be more
+};
+
 /// Sends all instances to `target`, with a pending response after each, and finishes.
 absl::Status SendAll(Session& session, NodeOperation operation, const Responder& respond,
                      uint8_t context, uint16_t message_id, Association& target,
                      const std::optional<MoveOriginator>& originator, Compression preferred,
-                     const std::vector<archive::InstanceRow>& instances) {
+                     const Wanted& wanted) {
+  const std::vector<archive::InstanceRow>& instances = wanted.instances;
   RetrieveCounts counts{.remaining = instances.size()};
   T_DIMSE_DetectedCancelParameters cancel = {};
   cancel.presId = context;
@@ -136,7 +157,7 @@ absl::Status SendAll(Session& session, NodeOperation operation, const Responder&
       ISO_ASSIGN_OR_RETURN(cancelled, IsCancelled(session, context, message_id));
     }
     if (cancelled) break;
-    const Sent sent = SendInstance(target, row, options);
+    const Sent sent = SendInstance(session.node.catalog, target, row, options, counts.comment);
     session.node.Report(NodeOperation::kStore, sent == Sent::kCompleted || sent == Sent::kWarning
                                                    ? NodeOutcome::kSuccess
                                                    : NodeOutcome::kFailure);
@@ -150,15 +171,16 @@ absl::Status SendAll(Session& session, NodeOperation operation, const Responder&
       ISO_RETURN_IF_ERROR(respond(STATUS_MOVE_Pending_SubOperationsAreContinuing, counts, nullptr));
     }
   }
-  return Finish(session, operation, respond, StatusOf(counts, cancelled), counts,
+  if (counts.comment.empty()) counts.comment = wanted.gap;
+  return Finish(session, operation, respond, StatusOf(counts, cancelled, wanted.gap), counts,
                 broken ? "; the destination broke off" : "");
 }
 
 /// Receives the identifier and finds what it means. Without a value, the request has been answered
 /// already; errors end the association.
-absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstances(
-    Session& session, NodeOperation operation, const Responder& respond, uint8_t context,
-    const char* sop_class_uid) {
+absl::StatusOr<std::optional<Wanted>> ReceiveInstances(Session& session, NodeOperation operation,
+                                                       const Responder& respond, uint8_t context,
+                                                       const char* sop_class_uid) {
   const absl::StatusOr<Query> query = ReceiveQuery(session, context, sop_class_uid);
   if (!query.ok() && !absl::IsInvalidArgument(query.status())) {
     Audit(session, audit::Outcome::kFailure, RetrieveCounts(), query.status().ToString());
@@ -166,10 +188,11 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
     return query.status();
   }
   using Instances = absl::StatusOr<std::vector<archive::InstanceRow>>;
-  Instances instances = query.ok()
-                            ? query->Instances(session.node.archive, session.subjects = Subjects())
-                            : Instances(query.status());
-  if (instances.ok()) return *std::move(instances);
+  archive::Gap gap;
+  Instances instances =
+      query.ok() ? query->Instances(session.node.catalog, session.subjects = Subjects(), gap)
+                 : Instances(query.status());
+  if (instances.ok()) return Wanted{*std::move(instances), gap};
   const bool is_request_wrong = absl::IsInvalidArgument(instances.status());
   // What a request is to find stands in its keys: an error of the archive is logged, a wrong
   // request only counted.
@@ -187,10 +210,9 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
 absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ& request) {
   const Responder respond = ResponderTo(session, context, request);
   session.destination = std::string(absl::StripAsciiWhitespace(request.MoveDestination));
-  ISO_ASSIGN_OR_RETURN(const auto instances,
-                       ReceiveInstances(session, NodeOperation::kMove, respond, context,
-                                        request.AffectedSOPClassUID));
-  if (!instances.has_value()) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(const auto wanted, ReceiveInstances(session, NodeOperation::kMove, respond,
+                                                           context, request.AffectedSOPClassUID));
+  if (!wanted.has_value()) return absl::OkStatus();
 
   const auto finish = [&](uint16_t status, const RetrieveCounts& counts, absl::string_view remark) {
     return Finish(session, NodeOperation::kMove, respond, status, counts, remark);
@@ -203,22 +225,24 @@ absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ
     return finish(STATUS_MOVE_Refused_MoveDestinationUnknown, RetrieveCounts(),
                   "; the destination is no configured peer");
   }
-  if (instances->empty()) {
-    return finish(STATUS_MOVE_Success_SubOperationsCompleteNoFailures, RetrieveCounts(), "");
+  const std::vector<archive::InstanceRow>& instances = wanted->instances;
+  if (instances.empty()) {
+    const RetrieveCounts counts{.comment = wanted->gap};
+    return finish(StatusOf(counts, /*cancelled=*/false, wanted->gap), counts, "");
   }
   std::set<std::string> classes;
-  for (const archive::InstanceRow& row : *instances) classes.insert(row.instance.sop_class_uid);
+  for (const archive::InstanceRow& row : instances) classes.insert(row.instance.sop_class_uid);
   absl::StatusOr<Association> target = Association::Request(
       *peer, session.node.options, {classes.begin(), classes.end()}, session.interruptor);
   if (!target.ok()) {
     RetrieveCounts counts;
-    for (const archive::InstanceRow& row : *instances) counts.Fail(row);
+    for (const archive::InstanceRow& row : instances) counts.Fail(row);
     return finish(STATUS_MOVE_Refused_OutOfResourcesSubOperations, counts,
                   absl::StrCat("; ", target.status().message()));
   }
   const absl::Status status = SendAll(
       session, NodeOperation::kMove, respond, context, request.MessageID, *target,
-      MoveOriginator{session.calling_ae_title, request.MessageID}, peer->compression, *instances);
+      MoveOriginator{session.calling_ae_title, request.MessageID}, peer->compression, *wanted);
   target->Release();
   return status;
 }
@@ -226,13 +250,12 @@ absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ
 absl::Status ServeGet(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& request) {
   const Responder respond = ResponderTo(session, context, request);
   session.destination.clear();
-  ISO_ASSIGN_OR_RETURN(const auto instances,
-                       ReceiveInstances(session, NodeOperation::kGet, respond, context,
-                                        request.AffectedSOPClassUID));
-  if (!instances.has_value()) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(const auto wanted, ReceiveInstances(session, NodeOperation::kGet, respond,
+                                                           context, request.AffectedSOPClassUID));
+  if (!wanted.has_value()) return absl::OkStatus();
   const absl::Status status =
       SendAll(session, NodeOperation::kGet, respond, context, request.MessageID,
-              session.association, std::nullopt, Compression::kNone, *instances);
+              session.association, std::nullopt, Compression::kNone, *wanted);
   if (!status.ok()) session.node.Report(NodeOperation::kGet, NodeOutcome::kFailure);
   return status;
 }

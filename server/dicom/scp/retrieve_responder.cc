@@ -36,8 +36,10 @@ Responder With(OFCondition (*send)(T_ASC_Association*, T_ASC_PresentationContext
         status == STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication) {
       response.opts |= O_MOVE_NUMBEROFREMAININGSUBOPERATIONS;
     }
+    const bool is_last = status != STATUS_MOVE_Pending_SubOperationsAreContinuing;
+    const std::unique_ptr<DcmDataset> detail = ErrorComment(is_last ? counts.comment : "");
     return ToStatus(session.association, send(session.association.get(), context, &request,
-                                              &response, identifiers, nullptr));
+                                              &response, identifiers, detail.get()));
   };
 }
 

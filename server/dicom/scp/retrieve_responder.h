@@ -17,6 +17,7 @@ namespace isocenter::dicom {
 struct RetrieveCounts {
   size_t remaining = 0, completed = 0, failed = 0, warning = 0;
   std::string failed_uids;  // separated by backslashes
+  std::string comment;      // what the last status means here; empty: what it always means
 
   /// One more; its UID is listed while the list fits an element.
   void Fail(const archive::InstanceRow& instance);

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/archive/archive.h"
+#include "server/archive/catalog.h"
 #include "server/dicom/net/association.h"
 #include "server/dicom/net/callers.h"
 #include "server/dicom/net/node_options.h"
@@ -26,6 +27,7 @@ namespace isocenter::dicom {
 struct NodeContext {
   const NodeOptions& options;
   archive::Archive& archive;
+  archive::Catalog& catalog;  // what queries and retrievals ask
   const NodeObserver& observer;
   CallerCounts& counts;
   const PeerAddresses& peer_addresses;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/base/steady_clock.h"
 #include "server/dicom/objects/uids.h"
 #include "server/dicom/sending/association_courier.h"
 #include "server/dicom/sending/commitment.h"
@@ -96,8 +97,7 @@ bool Sender::Lane::WaitUntil(absl::Time deadline, int64_t seen_wakes, bool wakes
     return stopping_ || (wakes && wakes_ != seen_wakes);
   };
   absl::MutexLock lock(&mutex_);
-  mutex_.AwaitWithTimeout(absl::Condition(&over),
-                          std::max(absl::ZeroDuration(), deadline - options_.now()));
+  AwaitFor(mutex_, absl::Condition(&over), deadline - options_.now());
   return !stopping_;
 }
 

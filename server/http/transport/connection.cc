@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/crypto/handshake_failure.h"
 #include "server/crypto/server_context.h"
 #include "server/http/transport/answers.h"
 
@@ -97,7 +98,7 @@ void Connection::Begin() {
         if (error) {
           // A client that only goes away is none to tell of.
           if (error.category() == asio::error::get_ssl_category()) {
-            self->host_.OnHandshakeFailed(*self, error.message());
+            self->host_.OnHandshakeFailed(*self, crypto::HandshakeFailure(error.message()));
           }
           return self->Close();
         }

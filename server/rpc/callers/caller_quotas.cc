@@ -46,8 +46,9 @@ CallerQuotas::Use& CallerQuotas::UseOf(const std::string& caller, absl::Time now
   const auto [entry, is_new] = callers_.try_emplace(caller);
   Use& use = entry->second;
   if (is_new) use = {.credit = most, .since = now};
-  use.credit =
-      std::min(most, use.credit + absl::ToDoubleSeconds(now - use.since) * calls_per_second_);
+  // A clock that was set back takes no credit away: a caller would be refused for as long.
+  const double seconds = std::max(0.0, absl::ToDoubleSeconds(now - use.since));
+  use.credit = std::min(most, use.credit + seconds * calls_per_second_);
   use.since = now;
   return use;
 }

@@ -9,8 +9,8 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "server/base/log.h"
+#include "server/base/steady_clock.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -52,7 +52,7 @@ Peer PeerOf(const sockaddr_storage& address) {
 }
 
 std::string Connections::Refusal(const std::string& host) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   std::erase_if(shunned_, [now](const auto& entry) { return entry.second <= now; });
   if (shunned_.contains(host)) return "shunned";
   const auto full = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -76,7 +76,7 @@ bool Connections::Admit(int descriptor, const Peer& peer) {
     return true;
   }
   // At most one line a second: there may be thousands.
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   if (now - told_ < absl::Seconds(1)) return false;
   told_ = now;
   spdlog::warn("event=connection_refused endpoint=grpc address={} why={}", peer.host, refusal);
@@ -91,13 +91,13 @@ bool Connections::Cut(const Peer& peer) {
   if (last == connections_.rend()) return false;
   Reset(last->descriptor, last->inode);
   connections_.erase(std::next(last).base());
-  shunned_[peer.host] = absl::Now() + kPenalty;
+  shunned_[peer.host] = SteadyNow() + kPenalty;
   return true;
 }
 
 void Connections::Shun(const std::string& host) {
   absl::MutexLock lock(&mutex_);
-  shunned_[host] = absl::Now() + kPenalty;
+  shunned_[host] = SteadyNow() + kPenalty;
 }
 
 std::map<std::string, int> Connections::ForgetClosed() {

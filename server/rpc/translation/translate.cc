@@ -180,6 +180,7 @@ v1::Job ToProto(const jobs::Job& job) {
   for (const jobs::IterationReport& report : job.refinement.iterations) {
     *proto.add_iteration() = ReportToProto(report);
   }
+  for (const std::string& finding : job.refinement.findings) proto.add_finding(finding);
   const bool complete = job.state >= jobs::JobState::kExporting;
   if (!complete && job.predicted_finish != absl::InfiniteFuture()) {
     *proto.mutable_predicted_finish_time() = TimestampToProto(job.predicted_finish);

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/archive.h"
+#include "server/archive/catalog.h"
 #include "server/dicom/scp/query.h"
 #include "server/dicomweb/search_answer.h"
 #include "server/dicomweb/search_request.h"
@@ -71,10 +72,13 @@ absl::Status Measure(const Options& options, archive::Archive& archive, const ch
   for (int i = 0; i < options.repeats; ++i) {
     matches = 0;
     const absl::Time start = absl::Now();
-    ISO_RETURN_IF_ERROR(query.ForEachMatch(archive, "BENCH", [&](const dicom::KeyValues&) {
+    archive::OwnCatalog catalog(archive);
+    archive::Gap gap;
+    const auto count = [&](const dicom::KeyValues&) {
       ++matches;
       return true;
-    }));
+    };
+    ISO_RETURN_IF_ERROR(query.ForEachMatch(catalog, "BENCH", count, gap));
     milliseconds.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
   }
   std::sort(milliseconds.begin(), milliseconds.end());

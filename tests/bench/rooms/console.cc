@@ -1,6 +1,7 @@
 #include "tests/bench/rooms/console.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -25,12 +26,17 @@ struct Notes {
   int64_t acknowledged ABSL_GUARDED_BY(mutex) = 0;
   Distribution acknowledge_seconds ABSL_GUARDED_BY(mutex);
   absl::Time volume ABSL_GUARDED_BY(mutex) = absl::InfiniteFuture();
+  std::vector<Move> moves ABSL_GUARDED_BY(mutex);
+  std::optional<v1::JobProgress> completed ABSL_GUARDED_BY(mutex);  // what was told last, then
 
   void Acknowledged(uint32_t frame) {
     const absl::Time now = absl::Now();
     absl::MutexLock lock(&mutex);
     ++acknowledged;
     acknowledge_seconds.Add(absl::ToDoubleSeconds(now - due[frame]));
+    if (!moves.empty() && !moves.back().first_acknowledged) {
+      moves.back().first_acknowledged = MonotonicSeconds();
+    }
   }
   void Progress(const v1::JobProgress& progress) {
     if (progress.state() != v1::JOB_STATE_EXPORTING &&
@@ -39,6 +45,11 @@ struct Notes {
     }
     absl::MutexLock lock(&mutex);
     volume = std::min(volume, absl::Now());
+    if (progress.state() == v1::JOB_STATE_COMPLETED) completed = progress;
+  }
+  void Moved(const std::string& node) {
+    absl::MutexLock lock(&mutex);
+    moves.push_back({.node = node, .accepted = MonotonicSeconds(), .first_acknowledged = {}});
   }
 };
 
@@ -74,26 +85,41 @@ bool WaitForAcknowledgements(const AcquisitionRecord& record, Notes& notes) {
   return notes.mutex.AwaitWithTimeout(absl::Condition(&all), kAcknowledgementLimit);
 }
 
-/// Frames that the server took over and whose job does not have them.
+/// Frames that the server took over and whose job does not have them. Asks where it was not told:
+/// the node may be away by now.
 absl::StatusOr<int64_t> MissingInResult(const client::JobClient& jobs, const std::string& job_id,
-                                        int64_t acknowledged) {
-  ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Get(job_id));
-  const int64_t absent = acknowledged - int64_t{job.progress().frames_received()};
-  return std::max({int64_t{0}, absent, int64_t{job.progress().frames_lost()}});
+                                        int64_t acknowledged, Notes& notes) {
+  std::optional<v1::JobProgress> progress;
+  {
+    absl::MutexLock lock(&notes.mutex);
+    progress = notes.completed;
+  }
+  if (!progress) {
+    ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Get(job_id));
+    progress = job.progress();
+  }
+  const int64_t absent = acknowledged - int64_t{progress->frames_received()};
+  return std::max({int64_t{0}, absent, int64_t{progress->frames_lost()}});
+}
+
+/// Behind one address there may be several nodes; the job is known at its own.
+client::ServiceChannel AtItsNode(const client::ServiceChannel& channel,
+                                 const client::AcquisitionStream& stream) {
+  return client::ServiceChannel(channel.grpc_channel(), stream.node());
 }
 
 absl::Status Complete(const client::ServiceChannel& channel, const ConsoleSettings& settings,
                       client::AcquisitionStream& stream, Notes& notes, absl::Time last_frame,
                       AcquisitionRecord& record) {
-  const client::JobClient jobs(channel);
-  const std::string job_id = stream.accepted().job_id();
+  const std::string& job_id = record.job_id;
   if (!settings.wait_results) {
     if (!WaitForAcknowledgements(record, notes)) {
       return absl::DataLossError(absl::StrCat("job ", job_id, ": frames without acknowledgement"));
     }
-    return jobs.Cancel(job_id).status();
+    return client::JobClient(AtItsNode(channel, stream)).Cancel(job_id).status();
   }
   ISO_ASSIGN_OR_RETURN(const v1::JobResult result, stream.Finish());
+  record.series_instance_uid = result.series_instance_uid();
   const absl::Time stored = absl::Now();
   const auto after_last_frame = [&](absl::Time time) {
     return absl::ToDoubleSeconds(time - last_frame);
@@ -110,7 +136,8 @@ absl::Status Complete(const client::ServiceChannel& channel, const ConsoleSettin
   record.kernel_gups = result.kernel_gups();
   record.whole_gups = result.whole_gups();
   ISO_ASSIGN_OR_RETURN(record.frames_missing_in_result,
-                       MissingInResult(jobs, job_id, stream.acknowledged_frames()));
+                       MissingInResult(client::JobClient(AtItsNode(channel, stream)), job_id,
+                                       stream.acknowledged_frames(), notes));
   if (settings.pacs != nullptr) {
     ISO_RETURN_IF_ERROR(settings.pacs->WaitUntilFound(result.study_instance_uid(),
                                                       result.series_instance_uid(), kPacsLimit));
@@ -121,10 +148,16 @@ absl::Status Complete(const client::ServiceChannel& channel, const ConsoleSettin
 
 }  // namespace
 
+double MonotonicSeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 AcquisitionRecord RunAcquisition(const client::ServiceChannel& channel,
                                  const ConsoleSettings& settings,
-                                 const std::vector<std::vector<std::byte>>& noise) {
+                                 const std::vector<std::vector<std::byte>>& noise, double due) {
   AcquisitionRecord record;
+  record.due = due;
+  record.begun = MonotonicSeconds();
   Notes notes;
   {
     absl::MutexLock lock(&notes.mutex);
@@ -133,26 +166,35 @@ AcquisitionRecord RunAcquisition(const client::ServiceChannel& channel,
   client::AcquisitionStreamOptions options;
   options.on_acknowledged = [&notes](uint32_t frame) { notes.Acknowledged(frame); };
   options.on_progress = [&notes](const v1::JobProgress& progress) { notes.Progress(progress); };
+  options.on_moved = [&notes](const std::string& node) { notes.Moved(node); };
   absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> stream =
       client::AcquisitionStream::Open(channel, settings.header, std::move(options));
   if (!stream.ok()) {
     record.outcome =
         absl::IsResourceExhausted(stream.status()) ? Outcome::kRefused : Outcome::kFailed;
     record.error = stream.status().ToString();
+    record.ended = MonotonicSeconds();
     return record;
   }
+  record.accepted = MonotonicSeconds();
+  record.job_id = (*stream)->accepted().job_id();
+  record.first_node = (*stream)->node();
   absl::Status status = SendFrames(settings, noise, **stream, notes, record);
   const absl::Time last_frame = absl::Now();
+  record.last_frame = MonotonicSeconds();
   if (status.ok()) status = Complete(channel, settings, **stream, notes, last_frame, record);
   record.outcome = status.ok() ? Outcome::kCompleted : Outcome::kFailed;
   if (!status.ok()) {
-    record.error = absl::StrCat((*stream)->accepted().job_id(), ": ", status.ToString());
+    record.error = absl::StrCat(record.job_id, ": ", status.ToString());
   }
+  record.ended = MonotonicSeconds();
+  record.node = (*stream)->node();
   record.reconnects = (*stream)->reconnects();
   stream->reset();  // nothing is noted down any more
   absl::MutexLock lock(&notes.mutex);
   record.frames_unacknowledged = record.frames_sent - notes.acknowledged;
   record.acknowledge_seconds = notes.acknowledge_seconds;
+  record.moves = notes.moves;
   return record;
 }
 

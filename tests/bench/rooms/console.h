@@ -23,10 +23,25 @@ struct ConsoleSettings {
 
 enum class Outcome { kCompleted, kRefused, kFailed };
 
+/// Seconds of the machine's monotonic clock.
+double MonotonicSeconds();
+
+/// The acquisition went on at another node. Times of MonotonicSeconds.
+struct Move {
+  std::string node;
+  double accepted = 0;
+  std::optional<double> first_acknowledged;  // of the frames that no node had acknowledged before
+};
+
 /// What one acquisition met. Times are seconds; unset: not reached, or not asked for.
 struct AcquisitionRecord {
   Outcome outcome = Outcome::kFailed;
   std::string error;  // unless completed
+  std::string job_id, series_instance_uid;
+  std::string first_node, node;  // empty: there is no choice
+  std::vector<Move> moves;
+  double due = 0, begun = 0, ended = 0;        // of MonotonicSeconds, as the next two
+  std::optional<double> accepted, last_frame;  // the last frame was handed in
   int64_t frames_sent = 0;
   int64_t bytes_sent = 0;
   int64_t frames_unacknowledged = 0;     // of those sent
@@ -42,9 +57,10 @@ struct AcquisitionRecord {
   double whole_gups = 0;
 };
 
-/// `noise`: frames of the header's size, sent in turn.
+/// `noise`: frames of the header's size, sent in turn. `due`: when it was to begin, of
+/// MonotonicSeconds.
 AcquisitionRecord RunAcquisition(const client::ServiceChannel& channel,
                                  const ConsoleSettings& settings,
-                                 const std::vector<std::vector<std::byte>>& noise);
+                                 const std::vector<std::vector<std::byte>>& noise, double due);
 
 }  // namespace isocenter::bench

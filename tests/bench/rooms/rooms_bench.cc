@@ -16,6 +16,8 @@
 #include "kernels/base/status_macros.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
+#include "tests/bench/rooms/acquisition_log.h"
+#include "tests/bench/rooms/arrivals.h"
 #include "tests/bench/write_file.h"
 
 namespace isocenter::bench {
@@ -81,6 +83,12 @@ std::vector<std::vector<std::byte>> MakeNoise(const RoomsOptions& options, uint3
   return frames;
 }
 
+/// `random` moves on, so that the rooms' phases do not depend on it.
+uint32_t FramesSeed(const RoomsOptions& options, std::mt19937& random) {
+  const auto drawn = static_cast<uint32_t>(random());
+  return options.same_frames ? options.seed : drawn;
+}
+
 double CpuSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -94,43 +102,45 @@ absl::Status Check(const RoomsOptions& options) {
   if (options.rooms + options.batch < 1) {
     return absl::InvalidArgumentError("--rooms and --batch are 0; legal is at least one console");
   }
+  if (!options.arrivals.empty() && (options.seconds > 0 || options.batch > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--seconds is ", options.seconds, " and --batch ", options.batch,
+                     "; legal beside --arrivals is 0, because those say who scans when"));
+  }
   return absl::OkStatus();
 }
 
-}  // namespace
+/// What cannot be measured on this machine is none, and told: the report says "not measured".
+absl::StatusOr<std::optional<PacsProbe>> OpenPacs(const RoomsOptions& options) {
+  if (options.pacs.empty()) return std::nullopt;
+  absl::StatusOr<PacsProbe> probe = PacsProbe::Open(options.pacs);
+  if (!absl::IsNotFound(probe.status())) return probe;
+  std::fprintf(stderr, "isocenter-bench: %s\n", std::string(probe.status().message()).c_str());
+  return std::nullopt;
+}
 
-absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
-  ISO_RETURN_IF_ERROR(Check(options));
-  std::optional<PacsProbe> pacs;
-  if (!options.pacs.empty()) {
-    absl::StatusOr<PacsProbe> probe = PacsProbe::Open(options.pacs);
-    if (probe.ok()) {
-      pacs = *std::move(probe);
-    } else if (absl::IsNotFound(probe.status())) {  // the report says "not measured"
-      std::fprintf(stderr, "isocenter-bench: %s\n", std::string(probe.status().message()).c_str());
-    } else {
-      return probe.status();
-    }
-  }
-  bool has_metrics = !options.metrics.empty();
-  if (has_metrics) {
-    absl::Status status = ReadResidentBytes(options.metrics).status();
-    has_metrics = status.ok();
-    if (absl::IsNotFound(status)) {
-      std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
-    } else if (!status.ok()) {
-      return status;
-    }
-  }
+/// The same of the service's memory.
+absl::StatusOr<bool> HasMetrics(const RoomsOptions& options) {
+  if (options.metrics.empty()) return false;
+  absl::Status status = ReadResidentBytes(options.metrics).status();
+  if (status.ok()) return true;
+  if (!absl::IsNotFound(status)) return status;
+  std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
+  return false;
+}
 
-  // Each console has a connection and frames of its own, as in a hospital.
-  struct Console {
-    bool batch;
-    ConsoleSettings settings;
-    client::ServiceChannel channel;
-    std::vector<std::vector<std::byte>> noise;
-    absl::Duration phase;
-  };
+/// Each has a connection and frames of its own, as in a hospital.
+struct Console {
+  bool batch;
+  ConsoleSettings settings;
+  client::ServiceChannel channel;
+  std::vector<std::vector<std::byte>> noise;
+  absl::Duration phase;
+  std::vector<double> arrivals;  // seconds from the start
+};
+
+absl::StatusOr<std::vector<Console>> MakeConsoles(const RoomsOptions& options,
+                                                  const Arrivals& arrivals, PacsProbe* pacs) {
   std::mt19937 random(options.seed);
   std::vector<Console> consoles;
   for (int i = 0; i < options.rooms + options.batch; ++i) {
@@ -142,43 +152,74 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
                         {.header = MakeHeader(options, batch, number),
                          .fps = batch ? 0 : options.fps,
                          .wait_results = options.wait_results,
-                         .pacs = pacs ? &*pacs : nullptr},
+                         .pacs = pacs},
                         std::move(channel),
-                        MakeNoise(options, static_cast<uint32_t>(random())),
+                        MakeNoise(options, FramesSeed(options, random)),
                         absl::Seconds(std::uniform_real_distribution(0.0, 1.0)(random) /
-                                      std::max(options.fps, 1.0))});
+                                      std::max(options.fps, 1.0)),
+                        batch ? std::vector<double>() : arrivals[i]});
   }
+  return consoles;
+}
+
+}  // namespace
+
+absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
+  ISO_RETURN_IF_ERROR(Check(options));
+  ISO_ASSIGN_OR_RETURN(std::optional<PacsProbe> pacs, OpenPacs(options));
+  ISO_ASSIGN_OR_RETURN(const bool has_metrics, HasMetrics(options));
+  Arrivals arrivals(options.rooms);
+  if (!options.arrivals.empty()) {
+    ISO_ASSIGN_OR_RETURN(arrivals, ReadArrivals(options.arrivals, options.rooms));
+  }
+  ISO_ASSIGN_OR_RETURN(AcquisitionLog log, AcquisitionLog::Open(options.log));
+  ISO_ASSIGN_OR_RETURN(const std::vector<Console> consoles,
+                       MakeConsoles(options, arrivals, pacs ? &*pacs : nullptr));
 
   RoomsReport report;
   absl::Mutex mutex;
   std::optional<MemoryProbe> memory;
   if (has_metrics) memory.emplace(options.metrics);
   const double cpu_begin = CpuSeconds();
-  const absl::Time begin = absl::Now();
-  const absl::Time end = begin + absl::Seconds(options.seconds);
+  const double start = MonotonicSeconds();
+  const double end = start + options.seconds;
+  absl::Status written;
+  const auto scan = [&](const Console& console, double due) {
+    const AcquisitionRecord record =
+        RunAcquisition(console.channel, console.settings, console.noise, due);
+    const std::string& room = console.settings.header.station_name();
+    absl::MutexLock lock(&mutex);
+    report.classes[console.batch ? "batch" : "live"].Add(record);
+    if (!record.error.empty() && report.errors.size() < kErrorsShown) {
+      report.errors.push_back(absl::StrCat(room, ": ", record.error));
+    }
+    written.Update(log.Add(room, record));
+    return record.outcome;
+  };
+  const auto again_and_again = [&](const Console& console) {
+    absl::SleepFor(console.phase);
+    do {
+      const Outcome outcome = scan(console, MonotonicSeconds());
+      if (outcome != Outcome::kCompleted && MonotonicSeconds() < end) {
+        absl::SleepFor(kRefusalPause);
+      }
+    } while (MonotonicSeconds() < end);
+  };
+  const auto as_they_arrive = [&](const Console& console) {
+    for (const double arrival : console.arrivals) {
+      const double due = start + arrival;
+      absl::SleepFor(absl::Seconds(due - MonotonicSeconds()));
+      scan(console, due);
+    }
+  };
   std::vector<std::thread> threads;
   for (const Console& console : consoles) {
-    threads.emplace_back([&report, &mutex, &console, end] {
-      absl::SleepFor(console.phase);
-      do {
-        const AcquisitionRecord record =
-            RunAcquisition(console.channel, console.settings, console.noise);
-        {
-          absl::MutexLock lock(&mutex);
-          report.classes[console.batch ? "batch" : "live"].Add(record);
-          if (!record.error.empty() && report.errors.size() < kErrorsShown) {
-            report.errors.push_back(
-                absl::StrCat(console.settings.header.station_name(), ": ", record.error));
-          }
-        }
-        if (record.outcome != Outcome::kCompleted && absl::Now() < end) {
-          absl::SleepFor(kRefusalPause);
-        }
-      } while (absl::Now() < end);
-    });
+    threads.emplace_back(
+        [&] { options.arrivals.empty() ? again_and_again(console) : as_they_arrive(console); });
   }
   for (std::thread& thread : threads) thread.join();
-  report.seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  ISO_RETURN_IF_ERROR(written);
+  report.seconds = MonotonicSeconds() - start;
   report.cpu_seconds = CpuSeconds() - cpu_begin;
   if (memory) report.server_memory = memory->Stop();
   return report;
@@ -194,12 +235,20 @@ absl::Status RunRooms(const RoomsOptions& options) {
     nlohmann::ordered_json json = ToJson(report);
     json["machine"] = Processor();
     json["commit"] = Commit();
-    json["settings"] = {{"rooms", options.rooms},   {"fps", options.fps},
-                        {"frames", options.frames}, {"columns", options.columns},
-                        {"rows", options.rows},     {"pixel", options.pixel},
-                        {"grid", options.grid},     {"seconds", options.seconds},
-                        {"batch", options.batch},   {"protocol", options.protocol},
-                        {"seed", options.seed},     {"wait_results", options.wait_results}};
+    json["settings"] = {{"rooms", options.rooms},
+                        {"fps", options.fps},
+                        {"frames", options.frames},
+                        {"columns", options.columns},
+                        {"rows", options.rows},
+                        {"pixel", options.pixel},
+                        {"grid", options.grid},
+                        {"seconds", options.seconds},
+                        {"batch", options.batch},
+                        {"protocol", options.protocol},
+                        {"seed", options.seed},
+                        {"wait_results", options.wait_results},
+                        {"same_frames", options.same_frames},
+                        {"arrivals", options.arrivals}};
     ISO_RETURN_IF_ERROR(WriteFile(options.json, json.dump(2) + "\n"));
   }
   if (report.frames_lost() > 0) {

@@ -25,11 +25,15 @@ struct RoomsOptions {
   std::string pacs;              // HOST:PORT,AETITLE; empty: not asked
   std::string metrics;           // HOST:PORT of the server's metrics; empty: not asked
   uint32_t seed = 1;             // of the frames and of the rooms' phases
-  bool wait_results = true;      // false: jobs are cancelled when all their frames are taken over
-  std::string json;              // file to write; empty: none
+  bool same_frames = false;      // all rooms send the same: one volume
+  std::string arrivals;      // file of when which room scans (arrivals.h); empty: again and again
+  std::string log;           // file with a line for each acquisition; empty: none
+  bool wait_results = true;  // false: jobs are cancelled when all their frames are taken over
+  std::string json;          // file to write; empty: none
 };
 
-/// Errors: INVALID_ARGUMENT, NOT_FOUND (credentials).
+/// Errors: INVALID_ARGUMENT, NOT_FOUND (credentials, the arrivals), UNAVAILABLE (the log cannot be
+/// written).
 absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options);
 
 /// Prints and writes the report. Errors: those of MeasureRooms; DATA_LOSS when a frame was lost;

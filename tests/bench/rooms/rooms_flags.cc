@@ -49,6 +49,13 @@ CLI::App* AddRoomsCommand(CLI::App& app, RoomsOptions& o) {
   command.add_option("--metrics", o.metrics, "HOST:PORT of the server's metrics, for its memory");
   command.add_option("--seed", o.seed, "Of the frames and of the rooms' phases")
       ->capture_default_str();
+  command.add_flag("--same-frames", o.same_frames,
+                   "All rooms send the same frames, so that all volumes are the same");
+  command.add_option(
+      "--arrivals", o.arrivals,
+      "File of when which room scans, a line SECONDS ROOM for each scan; a room that "
+      "still scans then begins late");
+  command.add_option("--log", o.log, "Also write a line of JSON for each acquisition to this file");
   command
       .add_option_function<std::string>(
           "--wait-results", [&o](const std::string& answer) { o.wait_results = answer == "yes"; },

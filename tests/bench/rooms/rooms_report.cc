@@ -24,6 +24,7 @@ void PrintClass(const std::string& name, const ClassFigures& f, double seconds) 
   const auto line = [](const char* what, const Distribution& values, double scale) {
     std::printf("  %-28s %s\n", what, ToText(values, scale).c_str());
   };
+  line("begun late, ms", f.begun_late, 1e3);
   line("frame to acknowledgement, ms", f.acknowledge, 1e3);
   line("last frame to volume, ms", f.volume, 1e3);
   line("  until the console knows", f.volume_here, 1e3);
@@ -44,6 +45,7 @@ nlohmann::ordered_json ToJson(const ClassFigures& f, double seconds) {
           {"frames_per_second", static_cast<double>(f.frames_sent) / seconds},
           {"megabytes_per_second", f.bytes_sent / seconds * 1e-6},
           {"gups", f.voxel_updates / seconds * 1e-9},
+          {"begun_late_seconds", ToJson(f.begun_late)},
           {"acknowledge_seconds", ToJson(f.acknowledge)},
           {"volume_seconds", ToJson(f.volume)},
           {"volume_known_seconds", ToJson(f.volume_here)},
@@ -64,6 +66,7 @@ void ClassFigures::Add(const AcquisitionRecord& record) {
   reconnects += record.reconnects;
   bytes_sent += static_cast<double>(record.bytes_sent);
   voxel_updates += record.voxel_updates;
+  begun_late.Add(record.begun - record.due);
   acknowledge.Add(record.acknowledge_seconds);
   if (record.volume_seconds) volume.Add(*record.volume_seconds);
   if (record.volume_seconds_here) volume_here.Add(*record.volume_seconds_here);

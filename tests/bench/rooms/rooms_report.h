@@ -18,6 +18,7 @@ struct ClassFigures {
   int64_t frames_sent = 0, frames_lost = 0, reconnects = 0;
   double bytes_sent = 0, voxel_updates = 0;
   Distribution acknowledge, volume, volume_here, stored, found;  // seconds
+  Distribution begun_late;                                       // seconds
   Distribution kernel_gups, whole_gups;                          // per acquisition
 
   void Add(const AcquisitionRecord& record);

@@ -56,7 +56,7 @@ TEST_F(Calibrate, LagAndWaterAreAddedToTheSet) {
     lag_figures += figure.name().rfind("lag: ", 0) == 0;
     water_figures += figure.name().rfind("beam hardening: ", 0) == 0;
   }
-  EXPECT_EQ(detector_figures, 15);
+  EXPECT_EQ(detector_figures, 17);
   EXPECT_EQ(lag_figures, 5);
   EXPECT_EQ(water_figures, 5);
 

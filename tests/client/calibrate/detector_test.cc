@@ -56,6 +56,37 @@ TEST_F(Calibrate, DetectorFindsThePlantedMaps) {
   }
 }
 
+// A fifth less in a part of the flat frames: every volume would have it the other way round.
+TEST_F(Calibrate, AnObjectInTheFlatSweepIsToldWithItsPlace) {
+  const Outcome clean = Detector(50, 35);
+  ASSERT_EQ(clean.exit_code, 0) << clean.err;
+  EXPECT_EQ(clean.err.find("warning"), std::string::npos) << clean.err;
+  {
+    auto source = *formats::OpenBundle(directory_ / "flat");
+    auto sink = *formats::CreateBundle(directory_ / "shaded", source->header(), {});
+    std::vector<uint16_t> counts(kPixels);
+    for (int k = 0; k < 50; ++k) {
+      ASSERT_TRUE(source->Read(k, std::as_writable_bytes(std::span(counts))).ok());
+      for (int v = 40; v < 80; ++v) {
+        for (int u = 24; u < 80; ++u) {
+          uint16_t& count = counts[v * 160 + u];
+          if (count > 1200) count = static_cast<uint16_t>(1200 + 0.8 * (count - 1200));
+        }
+      }
+      ASSERT_TRUE(sink->Append(std::as_bytes(std::span(counts))).ok());
+    }
+    ASSERT_TRUE(sink->Finish().ok());
+  }
+  const Outcome outcome = RunCommand({"calibrate", "detector", "--dark", Path("dark"), "--flat",
+                                      Path("shaded"), "--station", "room3", "--mode", "bin2",
+                                      "--valid-days", "30", "--out", Path("shaded_set")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("warning: the air map has a step of 2"),
+                    HasSubstr("within columns 24 to 79 of rows 40 to 79 (10.9 % of the detector)"),
+                    HasSubstr("Was an object in the beam of the flat frames?")));
+}
+
 TEST_F(Calibrate, ADetectorsSetIsOfWhatItsSweepsSay) {
   ASSERT_EQ(Detector(50, 96).exit_code, 0);
   const auto detector = [&](const std::string& sweeps, const std::string& station,

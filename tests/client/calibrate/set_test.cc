@@ -98,6 +98,49 @@ TEST_F(Calibrate, ReconstructTakesOnlySetsThatFit) {
   EXPECT_THAT(ReadBytes(directory_ / "v.json"), HasSubstr(kExpired));
 }
 
+// A set of 90 kV and a sweep that does not say of how many it is.
+TEST_F(Calibrate, WhatASweepDoesNotTellIsSaid) {
+  ASSERT_EQ(Detector(50, 36).exit_code, 0);
+  Simulate("step", 160, 36, {"--sweep", "step"});
+  Relabel("step", "silent", "room3", "bin2", 0);
+  const auto lag = [&](const std::string& sweep) {
+    return RunCommand({"calibrate", "lag", "--step", Path(sweep), "--into", Path("set")});
+  };
+  const Outcome told = lag("step");
+  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_EQ(told.err.find("taken for granted"), std::string::npos);
+  const Outcome untold = lag("silent");
+  EXPECT_EQ(untold.exit_code, 0) << untold.err;
+  EXPECT_THAT(untold.err, HasSubstr(absl::StrCat(
+                              "warning: --step: ", Path("silent"),
+                              ": the acquisition does not tell its tube voltage: that calibration "
+                              "'",
+                              Set().name(), "' fits is taken for granted")));
+}
+
+// Raw frames are off air by their gains and doses; corrected, they agree with each other.
+TEST_F(Calibrate, ConsistencyIsJudgedOfCorrectedFrames) {
+  ASSERT_EQ(Detector(50, 37).exit_code, 0);
+  Simulate("scan", 100, 37, {"--phantom", "head", "--scale-mm", "80"});
+  const auto consistency = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"consistency", Path("scan")});
+    return RunCommand(more);
+  };
+  const Outcome raw = consistency({});
+  EXPECT_EQ(raw.exit_code, 0) << raw.err;
+  EXPECT_THAT(raw.out, AllOf(HasSubstr("not judged: "), HasSubstr("air is not where it should be"),
+                             HasSubstr("--calibration FILE takes them off")));
+  EXPECT_EQ(raw.err.find("warning"), std::string::npos) << raw.err;
+  const Outcome corrected = consistency({"--calibration", Path("set")});
+  EXPECT_EQ(corrected.exit_code, 0) << corrected.err;
+  EXPECT_THAT(corrected.out, HasSubstr("drift along the axis: 0."));
+  EXPECT_EQ(corrected.err.find("warning"), std::string::npos) << corrected.err;
+  Relabel("scan", "w130", "room3", "bin2", 130);
+  const Outcome other = RunCommand({"consistency", Path("w130"), "--calibration", Path("set")});
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.err, HasSubstr("tube voltage 90 kV, and the acquisition of 130 kV"));
+}
+
 // A service keeps a name for good: what is added to a set that it has needs another one, and has to
 // be the newer of both.
 TEST_F(Calibrate, ASetGoesOnUnderAnotherName) {

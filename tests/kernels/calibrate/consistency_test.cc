@@ -170,7 +170,42 @@ TEST(ScanConsistency, TruncatedFramesAreNotJudged) {
   const Trajectory arm = WobblingArm(kFrames, 4, narrow);
   const Consistency result = Judged(arm, arm, narrow);
   EXPECT_THAT(result.not_judged, HasSubstr("leave the detector through the object"));
+  EXPECT_FALSE(result.off_air);
   EXPECT_THAT(result.odd, IsEmpty());
+}
+
+// As raw frames have it: pixels' counts are more or less than i0_counts says, here from row to row.
+// Corrected, they are those of the good scan.
+TEST(ScanConsistency, FramesWhoseAirIsElsewhereAreNotJudged) {
+  const Trajectory arm = WobblingArm(kFrames, 4, kHalf);
+  const auto object = Head();
+  const auto raw = *ScanConsistency::Make(arm, kHalf, kI0);
+  const auto corrected = *ScanConsistency::Make(arm, kHalf, 1);
+  std::vector<uint16_t> counts(size_t(kHalf.columns) * kHalf.rows);
+  for (int k = 0; k < kFrames; ++k) {
+    const std::vector<float> lines = Projected(*object, arm[k], kHalf);
+    corrected->AddLines(k, lines);
+    std::vector<float> off = lines;
+    for (size_t i = 0; i < off.size(); ++i) {
+      off[i] += 0.12f * (float(i / kHalf.columns) / float(kHalf.rows) - 0.5f) -
+                0.05f * std::sin(0.9f * float(k));
+    }
+    phantom::ToCounts(off, kI0, {}, k, counts);
+    raw->Add(k, counts);
+  }
+  ThreadPool pool(2);
+  const Consistency bad = *raw->Judge(pool), good = *corrected->Judge(pool);
+  std::printf("ends off air: raw %.3f, corrected %.3f; %d of %d lines left out; drift %.3f mm\n",
+              bad.off_air_share, good.off_air_share, int(bad.truncated),
+              int(bad.truncated + bad.lines), good.drift_v_mm);
+  EXPECT_TRUE(bad.off_air);
+  EXPECT_THAT(bad.not_judged, HasSubstr("the frames' air is not where it should be"));
+  EXPECT_THAT(bad.odd, IsEmpty());
+  EXPECT_FALSE(bad.drifts());
+  EXPECT_EQ(good.not_judged, "");
+  EXPECT_LT(good.off_air_share, 0.01);
+  EXPECT_THAT(good.odd, IsEmpty());
+  EXPECT_LT(good.drift_v_mm, 0.05);
 }
 
 // Balls of steel that let next to nothing through: what is left of their shadows is no line

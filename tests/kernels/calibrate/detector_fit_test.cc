@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdio>
 #include <optional>
 #include <set>
 
+#include "kernels/calibrate/air_shadow.h"
 #include "kernels/phantom/generator.h"
 #include "kernels/physics/readout.h"
 
@@ -221,6 +224,43 @@ TEST(DetectorFit, NamesAnObjectInTheBeam) {
   ASSERT_TRUE(still.ok()) << still.status();
   ASSERT_EQ(still->warnings.size(), 1u);
   EXPECT_THAT(still->warnings[0], HasSubstr("the air map differs by 6"));
+}
+
+// A fifth or a twentieth less in a tenth of the detector: too even for what differs over all of it,
+// and with an edge that neither a bow-tie nor a heel has.
+TEST(AirSteps, ShowWhatWasLeftInTheBeam) {
+  const Detector detector{.columns = 400, .rows = 320, .pitch_u_mm = 0.8, .pitch_v_mm = 0.8};
+  phantom::Generator draws(4);
+  std::vector<float> clean(400 * 320);
+  for (int i = 0; i < 400 * 320; ++i) {
+    const double u = i % 400 / 200.0 - 1, v = i / 400 / 160.0 - 1;
+    const double bow_tie = std::exp(-1.6 * u * u * std::sqrt(1 + 0.02 * v * v));
+    clean[i] = static_cast<float>(40000 * bow_tie * (1 + 0.15 * v) * (1 + 0.05 * draws.Normal()));
+  }
+  const AirSteps none = FindAirSteps(clean, detector);
+  EXPECT_FALSE(none.shadow) << none.largest_percent;
+  for (const float through : {0.8f, 0.95f}) {
+    std::vector<float> shaded = clean;
+    for (int v = 104; v < 208; ++v) {
+      for (int u = 52; u < 182; ++u) shaded[v * 400 + u] *= through;
+    }
+    const AirSteps steps = FindAirSteps(shaded, detector);
+    std::printf("largest step: clean %.2f %%, with an object %.2f %%, legal %.2f %%\n",
+                none.largest_percent, steps.largest_percent, steps.legal_percent);
+    ASSERT_TRUE(steps.shadow);
+    EXPECT_NEAR(steps.shadow->depth_percent, 100 * through - 100, 1.5);
+    EXPECT_NEAR(steps.shadow->first_column, 52, 13);
+    EXPECT_NEAR(steps.shadow->last_column, 181, 13);
+    EXPECT_NEAR(steps.shadow->first_row, 104, 13);
+    EXPECT_NEAR(steps.shadow->last_row, 207, 13);
+    EXPECT_NEAR(steps.shadow->share_percent, 10.6, 2);
+  }
+  // Amplifiers of columns and of rows are no objects.
+  for (int i = 0; i < 400 * 320; ++i) clean[i] *= i % 400 / 100 % 2 == 0 ? 1.0f : 1.06f;
+  EXPECT_FALSE(FindAirSteps(clean, detector).shadow);
+  EXPECT_FALSE(FindAirSteps(std::span(clean).first(39 * 39),
+                            {.columns = 39, .rows = 39, .pitch_u_mm = 1, .pitch_v_mm = 1})
+                   .shadow);
 }
 
 // A dark sweep that begins while an exposure still decays.

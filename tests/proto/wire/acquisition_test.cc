@@ -103,5 +103,35 @@ TEST(Acquisition, AMatrixIsNamedByItsView) {
   EXPECT_FALSE(CheckedFrameBytes(header).ok());
 }
 
+// Each makes a volume that looks like any other, with voxels of another size.
+TEST(Acquisition, MatricesInAnotherUnitAreNoArms) {
+  const auto scaled = [](double by) {
+    return [by](Header& h) {
+      for (auto& matrix : *h.mutable_matrices()->mutable_matrix()) {
+        for (int i = 0; i < 12; ++i) {
+          if (i % 4 != 3) matrix.set_value(i, by * matrix.value(i));
+        }
+      }
+    };
+  };
+  EXPECT_THAT(Complaint(scaled(10), ListedHeader()),
+              HasSubstr("matrices.matrix[0]: the source is 75 mm from the isocentre; legal is 100 "
+                        "to 10000 mm: are the matrices in millimetres?"));
+  EXPECT_THAT(Complaint(scaled(1000), ListedHeader()), HasSubstr("the source is 0.75 mm from"));
+  EXPECT_THAT(Complaint(scaled(0.5), ListedHeader()),
+              HasSubstr("the magnification at the isocentre is 0.8 (the detector is 1200 mm from "
+                        "the source, the isocentre 1500 mm); legal is 1 to 10"));
+  // Pixels of the header and of the matrices that are not the same ones.
+  const auto pitch = [](double mm) {
+    return [mm](Header& h) { h.mutable_detector()->set_pitch_u_mm(mm); };
+  };
+  EXPECT_THAT(Complaint(pitch(0.2), ListedHeader()), HasSubstr("and of pixels of 0.2 mm?"));
+  for (const double legal : {0.7, 1.5}) {
+    Header header = ListedHeader();
+    scaled(legal)(header);
+    EXPECT_TRUE(AcquisitionFromProto(header).ok()) << legal;
+  }
+}
+
 }  // namespace
 }  // namespace isocenter::wire

@@ -167,7 +167,8 @@ TEST_F(ArchiveTest, RefinementsSurviveWithTheirIterations) {
                     .projector = "joseph",
                     .frame_of_reference_uid = "1.2.3",
                     .recipe = "name: \"r\"",
-                    .iterations = {{1, 0.25, std::nullopt, 1.5}, {2, 0.125, 17.5, 3}}};
+                    .iterations = {{1, 0.25, std::nullopt, 1.5}, {2, 0.125, 17.5, 3}},
+                    .findings = {"bone: none"}};
   job.progress.iterations_done = 2;
   job.progress.iterations_total = 10;
   job.progress.refined_fraction = 0.25;
@@ -188,6 +189,7 @@ TEST_F(ArchiveTest, RefinementsSurviveWithTheirIterations) {
   EXPECT_EQ(again.refinement.recipe, job.refinement.recipe);
   ASSERT_THAT(again.refinement.iterations, SizeIs(2));
   EXPECT_FALSE(again.refinement.iterations[0].objective);
+  EXPECT_THAT(again.refinement.findings, ElementsAre("bone: none"));
   EXPECT_EQ(again.refinement.iterations[0].relative_residual, 0.25);
   EXPECT_EQ(again.refinement.iterations[1].iteration, 2);
   EXPECT_EQ(again.refinement.iterations[1].objective, 17.5);

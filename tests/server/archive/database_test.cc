@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/archive/temporary_directory.h"
@@ -72,7 +73,12 @@ TEST_F(DatabaseTest, TransactionsAreAllOrNothing) {
 
 TEST_F(DatabaseTest, WhatIsNoDatabaseIsDataLoss) {
   std::ofstream(directory_.path() / "test.sqlite") << std::string(5000, 'x');
-  EXPECT_EQ(Open().status().code(), absl::StatusCode::kDataLoss);
+  const absl::Status status = Open().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(status.message(),
+            absl::StrCat("index ", (directory_.path() / "test.sqlite").string(),
+                         " is damaged: file is not a database; restore the last copy of the "
+                         "archive"));
 }
 
 TEST_F(DatabaseTest, DamageIsFound) {

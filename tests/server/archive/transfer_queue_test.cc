@@ -214,6 +214,19 @@ TEST_F(TransferQueueTest, FailedInstancesWaitForAnOperator) {
   EXPECT_THAT(Uids(Claim("PACS")), ElementsAre("job.0"));
 }
 
+TEST_F(TransferQueueTest, ARetryEndsTheWaitForTheNextAttempt) {
+  StoreForPacs("job", 2);
+  EXPECT_EQ(Only().next_try, std::nullopt) << "it is the first attempt's turn";
+  const absl::Time later = now_ + absl::Minutes(5);
+  queue().SetPause("PACS", {.reason = "rejected", .attempts = 3, .until = later});
+  EXPECT_EQ(Only().next_try, later);
+  EXPECT_EQ(*queue().Retry("other", "", now_), 0);
+  EXPECT_EQ(Only().next_try, later) << "nothing of another job waits";
+  EXPECT_EQ(*queue().Retry("", "PACS", now_), 2);
+  EXPECT_EQ(Only().next_try, std::nullopt);
+  EXPECT_EQ(queue().PauseOf("PACS").until, absl::InfinitePast());
+}
+
 TEST_F(TransferQueueTest, EnqueuesOnRequest) {
   Store("job", 2, {});
   EXPECT_TRUE(queue().Enqueue("job", "VNA", now_).ok());

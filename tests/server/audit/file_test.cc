@@ -304,7 +304,19 @@ TEST_F(FileTest, ADirectoryThatIsMissing) {
   const auto file = AuditFile::Open({.path = "/nowhere/audit.jsonl"});
   EXPECT_EQ(file.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(file.status().message()), HasSubstr("/nowhere/audit.jsonl"));
-  EXPECT_EQ(Verify("/nowhere").status().code(), absl::StatusCode::kNotFound);
+  const absl::Status missing = Verify("/nowhere").status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(missing.message(), "cannot read /nowhere: No such file or directory");
+}
+
+TEST_F(FileTest, ADirectoryWithoutRecordsIsNoWholeTrail) {
+  const std::string expected = absl::StrCat("no audit records in ", directory_.path().string());
+  EXPECT_EQ(Verify(directory_.path().string()).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(Verify(directory_.path().string()).status().message()),
+              HasSubstr(expected));
+  std::ofstream(directory_.path() / "notes.txt") << "nothing of the trail\n";
+  EXPECT_THAT(std::string(Verify(directory_.path().string()).status().message()),
+              HasSubstr(expected));
 }
 
 TEST_F(FileTest, AReaderFollowsTheFilesWhileTheyAreWritten) {

@@ -41,5 +41,29 @@ TEST(Cluster, NamesAreChecked) {
   EXPECT_THAT(Complaint(std::string(65, 'a'), {}), HasSubstr("1 to 64"));
 }
 
+TEST(Cluster, ASharedIndexNeedsItsFileAndWholePaths) {
+  v1::ClusterConfig cluster = Cluster("a", {"a", "b"});
+  EXPECT_FALSE(cluster.has_shared_index());
+  v1::SharedIndexConfig& shared = *cluster.mutable_shared_index();
+  ApplyClusterDefaults(cluster);
+  EXPECT_EQ(shared.answer_seconds(), 2);
+  EXPECT_THAT(std::string(ValidateCluster(cluster).message()),
+              HasSubstr("cluster.shared_index.connection_file is ''"));
+  shared.set_connection_file("/etc/isocenter/shared-index");
+  EXPECT_TRUE(ValidateCluster(cluster).ok()) << ValidateCluster(cluster);
+  shared.set_archives("/srv/{node}/archive");
+  EXPECT_TRUE(ValidateCluster(cluster).ok()) << ValidateCluster(cluster);
+  for (const char* illegal : {"srv/{node}", "/srv/archive", "/{node}/{node}"}) {
+    shared.set_archives(illegal);
+    EXPECT_THAT(std::string(ValidateCluster(cluster).message()),
+                HasSubstr("cluster.shared_index.archives"))
+        << illegal;
+  }
+  shared.clear_archives();
+  shared.set_answer_seconds(61);
+  EXPECT_THAT(std::string(ValidateCluster(cluster).message()),
+              HasSubstr("cluster.shared_index.answer_seconds"));
+}
+
 }  // namespace
 }  // namespace isocenter::config

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "server/config/server_config.h"
 
 namespace isocenter::config {
@@ -110,6 +111,19 @@ TEST(ProtocolBook, TheBooleanOfOlderVersionsIsAMethodOfTruncation) {
   EXPECT_EQ((*book->Find("new"))->settings.truncation, ops::Truncation::kCylinder);
   EXPECT_FALSE((*book->Find("new"))->description.corrections().extend_truncated_rows());
   EXPECT_EQ((*book->Find("filter"))->settings.truncation, ops::Truncation::kAtract);
+}
+
+TEST(ProtocolBook, AllMistakesOfAProtocolAreToldEachWithItsName) {
+  const std::string told = Complaint(
+      "protocol { name: 'site' filter_cutoff: 7 mu_water_per_mm: 3 "
+      "missing_frames { longest_gap: 1000 most_missing: 0.9 } grid { auto { size: 5 } } "
+      "refinement { algorithm: REFINEMENT_ALGORITHM_SIRT iterations: 5000 relaxation: 3 } }");
+  for (const char* mistake :
+       {"filter_cutoff is 7", "mu_water_per_mm is 3", "missing_frames.longest_gap is 1000",
+        "missing_frames.most_missing is 0.9", "grid.auto.size is 5",
+        "refinement.iterations is 5000", "refinement.relaxation is 3"}) {
+    EXPECT_THAT(told, HasSubstr(absl::StrCat("protocol 'site': ", mistake)));
+  }
 }
 
 TEST(ProtocolBook, MistakesAreNamed) {

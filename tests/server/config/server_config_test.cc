@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -209,7 +210,7 @@ TEST(ServerConfig, AMistakeHasNoEchoes) {
   };
   EXPECT_EQ(said("grpc_address: 0.0.0.0:50051\ndrain_seconds: soon\n"),
             "f:1:15: grpc_address is 0.0.0.0:50051; legal is a text in quotes\n"
-            "f:2:16: drain_seconds is soon; legal is a number");
+            "f:2:16: drain_seconds is soon, which is no number; legal is a number");
   EXPECT_EQ(said("grpc_address = \"x:1\"\n"),
             "f:1:14: grpc_address lacks its colon; legal is grpc_address: VALUE");
   EXPECT_THAT(said("{\"grpc_address\": \"x:1\"}"),
@@ -341,6 +342,57 @@ TEST(ServerConfig, SpoolAndArchiveAreDifferentDirectories) {
                 HasSubstr("spool.directory is"))
         << same;
   }
+}
+
+TEST(ServerConfig, AllMistakesAreToldAtOnce) {
+  const auto config = ParseServerConfig(
+      R"pb(
+        grpc_address: "0.0.0.0:8080"
+        metrics_address: "127.0.0.1:8080"
+        drain_seconds: 4000
+        web {
+          address: "127.0.0.1:8080"
+          volume_cache_bytes: 5
+          certificate {}
+        }
+        dicom_node { port: 8080 max_associations: 300 }
+        cluster { node_name: "a b" node: "c" node: "c" }
+        audit {
+          max_file_bytes: 1
+          max_files: 20000
+          syslog { host: "h" port: 70000 }
+        }
+        traces { endpoint: "collector" sample_ratio: 2 }
+        spool { sync_interval_seconds: 100 capacity_bytes: 1000 retain_seconds: -1 }
+      )pb",
+      "site.txt");
+  ASSERT_TRUE(config.ok()) << config.status();
+  v1::ServerConfig whole = *config;
+  ApplyDefaults(whole);
+  const std::string told = MessageOf(ValidateServerConfig(whole));
+  const std::vector<std::string> mistakes = {
+      "grpc_address is '0.0.0.0:8080'; legal is 127.0.0.1:port",
+      "metrics_address is '127.0.0.1:8080'; legal is another port than that of grpc_address",
+      "web.address is '127.0.0.1:8080'; legal is another port than that of grpc_address",
+      "dicom_node.port is '127.0.0.1:8080'; legal is another port than that of grpc_address",
+      "drain_seconds is 4000",
+      "web.volume_cache_bytes is 5",
+      "web.certificate[0].subject is ''",
+      "web.certificate[0].role is 0",
+      "web.tls.client_ca_file is ''",
+      "dicom_node.max_associations is 300",
+      "cluster.node_name is 'a b'",
+      "cluster.node[1] is 'c'",
+      "audit.max_file_bytes is 1;",
+      "audit.max_files is 20000",
+      "audit.syslog.port is 70000",
+      "audit.syslog.ca_file is ''",
+      "traces.endpoint is 'collector'",
+      "traces.sample_ratio is 2",
+      "spool.sync_interval_seconds is 100",
+      "spool.capacity_bytes is 1000",
+      "spool.retain_seconds is -1"};
+  for (const std::string& mistake : mistakes) EXPECT_THAT(told, HasSubstr(mistake));
 }
 
 /// A web server on an address.

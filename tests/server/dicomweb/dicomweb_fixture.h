@@ -90,7 +90,8 @@ class DicomWebTest : public dicom::StoredJobTest {
                                               std::vector<roles::CertificateHolder>());
     access_ = std::make_unique<http::Access>(*roster_, absl::Now, &audit_);
     router_ = std::make_unique<http::Router>(*access_, *table_, &audit_);
-    AddRoutes({archive_->listing(), least}, *router_);
+    catalog_ = std::make_unique<archive::OwnCatalog>(*archive_);
+    AddRoutes({*catalog_, least}, *router_);
   }
 
   /// GET of /dicomweb and `target`, as the viewer unless `token` says somebody else.
@@ -145,6 +146,7 @@ class DicomWebTest : public dicom::StoredJobTest {
 
   testing::KeptEvents audit_;
   std::unique_ptr<jobs::JobTable> table_;
+  std::unique_ptr<archive::Catalog> catalog_;
   std::unique_ptr<roles::Roster> roster_;
   std::unique_ptr<http::Access> access_;
   std::unique_ptr<http::Router> router_;

@@ -129,13 +129,13 @@ TEST_F(SearchTest, FindsWhatCFindFinds) {
     const auto query = dicom::Query::Parse(dicom::QueryRoot::kStudy, keys);
     ASSERT_TRUE(query.ok()) << query.status();
     std::set<std::string> wanted;
-    ASSERT_TRUE(query
-                    ->ForEachMatch(*archive_, "AE",
-                                   [&](const KeyValues& answer) {
-                                     wanted.insert(answer.at(one.unique));
-                                     return true;
-                                   })
-                    .ok());
+    archive::Gap gap;
+    const auto keep = [&](const KeyValues& answer) {
+      wanted.insert(answer.at(one.unique));
+      return true;
+    };
+    ASSERT_TRUE(query->ForEachMatch(*catalog_, "AE", keep, gap).ok());
+    EXPECT_EQ(gap, "");
     const std::vector<std::string> found = Found(one.target, one.unique_key);
     EXPECT_FALSE(wanted.empty()) << one.target;
     EXPECT_EQ(std::set<std::string>(found.begin(), found.end()), wanted) << one.target;

@@ -215,13 +215,16 @@ TEST_F(ApiTest, ASecondPassSaysWhatItIsAgainst) {
       job.source_job_ids = {source};
       job.refinement.algorithm = "fdk";
       job.refinement.second_pass = jobs::SecondPassFacts{.metal = true};
+      job.refinement.findings = {"metal: none"};
     }
     ASSERT_TRUE(service_.table->Insert(job).ok());
   };
   insert("scan", "");
   insert("pass", "scan");
   const json against = {{"metal", true}, {"bone", false}, {"scatter", false}, {"cone_beam", false}};
-  EXPECT_EQ(Body("/api/v1/jobs/pass")["second_pass"], against);
+  const json pass = Body("/api/v1/jobs/pass");
+  EXPECT_EQ(pass["second_pass"], against);
+  EXPECT_EQ(pass["refinement"]["findings"], json({"metal: none"}));
   EXPECT_EQ(Body("/api/v1/jobs/scan")["related"][0]["refinement"]["second_pass"], against);
 }
 

@@ -82,6 +82,18 @@ TEST_F(CallerQuotasTest, CountsHowOften) {
   EXPECT_THAT(refused_, ElementsAre("calls_per_second", "calls_per_second"));
 }
 
+TEST_F(CallerQuotasTest, AClockThatIsSetBackTakesNoCreditAway) {
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(Enter("a").ok()) << i;
+    places_.clear();
+  }
+  now_ -= absl::Hours(1);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(Enter("a").ok()) << i;
+  places_.clear();
+  now_ += absl::Milliseconds(100);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(Enter("a").ok()) << i;
+}
+
 TEST_F(CallerQuotasTest, NoOtherCallCostsAScan) {
   while (Enter("a").ok()) {
   }

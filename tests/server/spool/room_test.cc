@@ -82,9 +82,9 @@ TEST_F(RoomTest, CapacityBoundsTheSum) {
   EXPECT_THAT(std::string(refused.message()),
               AllOf(HasSubstr(absl::StrCat(BytesText(kFileBytes), " are needed")),
                     HasSubstr("are free on the disk"),
-                    HasSubstr(absl::StrCat(BytesText(2 * kFileBytes), " are used of ",
-                                           BytesText(2 * kFileBytes),
-                                           " that may be, 0 bytes of them reclaimable"))));
+                    HasSubstr(absl::StrCat(
+                        BytesText(2 * kFileBytes), " are used of ", BytesText(2 * kFileBytes),
+                        " that may be (spool.capacity_bytes), 0 bytes of them reclaimable"))));
   EXPECT_THAT(Names(), ElementsAre("a.spool", "b.spool"));
   Restart();  // what is there counts again
   EXPECT_EQ(TryCreate("c").code(), absl::StatusCode::kResourceExhausted);

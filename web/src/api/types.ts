@@ -160,7 +160,7 @@ export interface JobDetail extends Job {
     filter_description: string | null;
     calibration: { name: string; crc32c: number; outside_validity: boolean; created: string | null } | null;
   };
-  refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null } | null;
+  refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null; findings: string[] } | null;
   warnings: { kind: string; frame_index: number | null; text: string }[];
   related: RelatedJob[];
   has_trace: boolean;

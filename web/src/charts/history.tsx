@@ -1,8 +1,9 @@
 // Throughput over time, as the server sampled it.
 import { useState } from 'preact/hooks';
 import type { History } from '../api/types.ts';
-import { count, framesPerSecond, gups, seconds, time, withUnit } from '../lib/format.ts';
+import { count, framesPerSecond, gups, seconds, withUnit } from '../lib/format.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
+import { Time } from '../ui/bits.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Plot } from './plot.tsx';
 
@@ -24,6 +25,7 @@ export function HistoryPlots() {
     <section class="card" aria-labelledby="throughput">
       <header>
         <h2 id="throughput">Throughput</h2>
+        <Begun span={span} />
         <div class="group" role="group" aria-label="Time span">
           {SPANS.map((s) => (
             <button
@@ -41,6 +43,14 @@ export function HistoryPlots() {
   );
 }
 
+// Why plots are empty on the left: samples are of this process only.
+function Begun({ span }: { span: number }) {
+  const store = useStore();
+  const begun = store.status?.start_time;
+  if (!begun || store.now() - Date.parse(begun) > span * 1000) return null;
+  return <span class="quiet">since <Time at={begun} now={store.now()} />, when the service began</span>;
+}
+
 // Said in words: in a plot, one refusal within a day is a line of one pixel.
 function Refused({ history }: { history: History }) {
   const store = useStore();
@@ -49,12 +59,12 @@ function Refused({ history }: { history: History }) {
   return (
     <div class="notice">
       <p>
-        {refused === 1 ? 'One acquisition was' : `${count(refused)} acquisitions were`} refused in this time. <DocsLink to="refusing" />
+        {refused === 1 ? 'One acquisition was' : `${count(refused)} acquisitions were`} refused in this time{refused > REFUSALS && `; the last ${REFUSALS}:`} <DocsLink to="refusing" />
       </p>
       <ul aria-label="Last refusals">
         {history.last_refusals.slice(0, Math.min(refused, REFUSALS)).map((r) => (
           <li key={r.time}>
-            <time dateTime={r.time}>{time(r.time, store.now())}</time> {r.message || 'its console was told why'} <span class="quiet">{r.code}</span>
+            <Time at={r.time} now={store.now()} /> {r.message || 'its console was told why'} <span class="quiet">{r.code}</span>
           </li>
         ))}
       </ul>

@@ -16,9 +16,10 @@ export function significant(value: Maybe, digits = 3): string {
   if (value === 0) return '0';
   const whole = Math.floor(Math.log10(Math.abs(value))) + 1;
   const decimals = Math.min(6, Math.max(0, digits - whole));
-  const text = value.toFixed(decimals);
+  const size = Math.abs(value);
+  const text = size.toFixed(decimals);
   // 9.996 becomes 10.00: one digit too many.
-  return decimals > 0 && Math.abs(Number(text)) >= 10 ** whole ? value.toFixed(decimals - 1) : text;
+  return (value < 0 ? '−' : '') + (decimals > 0 && Number(text) >= 10 ** whole ? size.toFixed(decimals - 1) : text);
 }
 
 export function withUnit(value: Maybe, unit: string, digits = 3): string {
@@ -135,6 +136,18 @@ export function time(text: string | null | undefined, now: number): string {
   const today = new Date(now);
   if (at.toDateString() === today.toDateString()) return clock;
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${clock}`;
+}
+
+// How far local time is from UTC at that time: "UTC+01:00".
+export function utcOffset(at: Date): string {
+  const minutes = -at.getTimezoneOffset();
+  return `UTC${minutes < 0 ? '−' : '+'}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`;
+}
+
+// Local date, time of day and what that is from UTC, as what is copied or printed needs it.
+export function fullTime(text: string | null | undefined): string {
+  const shown = time(text, NaN);
+  return shown === DASH ? DASH : `${shown} ${utcOffset(new Date(text!))}`;
 }
 
 // "in 3 s", "12 s ago", "now".

@@ -31,10 +31,9 @@ function stage(name: string, done: number, total: number): Stage {
   return { name, done, total, fraction: total > 0 ? bounded(done / total) : 0 };
 }
 
-// Frames that were not received: those that were skipped and, of a scan that failed or was cancelled, those that never came.
+// Frames that should have come: those that were skipped and, of a scan that failed, those that never came. After a cancellation none is sent.
 export function framesLost({ state, progress: p }: Pick<Job, 'state' | 'progress'>): number {
-  const broken = state === 'failed' || state === 'cancelled';
-  return broken ? Math.max(p.frames_lost, p.frames_total - p.frames_received) : p.frames_lost;
+  return state === 'failed' ? Math.max(p.frames_lost, p.frames_total - p.frames_received) : p.frames_lost;
 }
 
 function bounded(fraction: number): number {

@@ -1,7 +1,8 @@
 // What the rooms' frames are corrected with, and until when.
-import { plural, significant, time, words } from '../lib/format.ts';
+import { figure, keyFigures } from '../lib/set_figures.ts';
+import { plural, words } from '../lib/format.ts';
 import { useAsked } from '../state/hooks.ts';
-import { Chip, Empty } from '../ui/bits.tsx';
+import { Chip, Empty, Time } from '../ui/bits.tsx';
 
 export interface Calibration {
   name: string;
@@ -48,6 +49,7 @@ export function Calibrations() {
         <Empty>No set is kept: frames are taken as they come. <code>isocenter calibrate</code> makes sets of sweeps and phantoms. <a href="docs/calibrating.html">How</a></Empty>
       )}
       {data && data.calibrations.length > 0 && <Sets sets={data.calibrations} />}
+      {data && data.calibrations.length > 0 && <p class="quiet">Scans are corrected where their protocol says so (<code>corrections {'{'} calibration {'}'}</code>); the newest valid set that fits is taken. <a href="docs/calibration.html#which-one-an-acquisition-gets">Which one</a></p>}
       {data?.truncated && <p class="quiet">Older sets are not shown; <code>isocenter calibrations list</code> has them.</p>}
     </section>
   );
@@ -56,22 +58,39 @@ export function Calibrations() {
 function Sets({ sets }: { sets: Calibration[] }) {
   const now = Date.now();
   return (
-    <table class="list">
-      <thead>
-        <tr><th scope="col">Room</th><th scope="col">Set</th><th scope="col">For</th><th scope="col">Corrects</th><th scope="col">Validity</th><th scope="col">How good it was</th></tr>
-      </thead>
-      <tbody>
-        {sets.map((set) => (
-          <tr key={set.name}>
-            <td class="name" data-label="Room">{set.station_name}</td>
-            <th class="name" scope="row" data-label="Set" title={set.description ?? undefined}>{set.name}</th>
-            <td data-label="For">{[`${set.columns} × ${set.rows}`, set.detector_mode, set.tube_voltage_kv && `${set.tube_voltage_kv} kV`].filter(Boolean).join(', ')}</td>
-            <td data-label="Corrects">{set.parts.map(words).join(', ')}</td>
-            <td data-label="Validity"><Chip {...validity(set, now)} /><span class="quiet">until {time(set.valid_until, now)}</span></td>
-            <td data-label="How good">{set.quality.map((figure) => `${figure.name} ${significant(figure.value)}${figure.unit ? ` ${figure.unit}` : ''}`).join('; ')}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <div class="scroll" role="region" aria-label="Table of calibrations" tabIndex={0}>
+      <table class="list sets" aria-labelledby="calibrations">
+        <thead>
+          <tr><th scope="col">Room</th><th scope="col">Set</th><th scope="col">For</th><th scope="col">Corrects</th><th scope="col">Validity</th><th scope="col">How good it was</th></tr>
+        </thead>
+        <tbody>
+          {sets.map((set) => (
+            <tr key={set.name}>
+              <td class="name" data-label="Room"><span class="whole-name">{set.station_name}</span></td>
+              <th class="name" scope="row" data-label="Set" title={set.description ?? undefined}><span class="whole-name">{set.name}</span></th>
+              <td data-label="For">{[`${set.columns} × ${set.rows}`, set.detector_mode, set.tube_voltage_kv && `${set.tube_voltage_kv} kV`].filter(Boolean).join(', ')}</td>
+              <td data-label="Corrects">{set.parts.map(words).join(', ')}</td>
+              <td data-label="Validity"><Chip {...validity(set, now)} /><span class="quiet until">until <Time at={set.valid_until} now={now} /></span></td>
+              <td data-label="How good">{set.quality.length > 0 && <HowGood quality={set.quality} />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+// Two figures, and all of them where one asks.
+function HowGood({ quality }: { quality: Calibration['quality'] }) {
+  const few = keyFigures(quality);
+  if (few.length === quality.length) return <>{few.map((each) => <span class="figure" key={each.name}>{figure(each)}</span>)}</>;
+  return (
+    <>
+      {few.map((each) => <span class="figure" key={each.name}>{figure(each)}</span>)}
+      <details class="figures">
+        <summary>All {quality.length} figures</summary>
+        <ul>{quality.map((each) => <li key={each.name}>{figure(each)}</li>)}</ul>
+      </details>
+    </>
   );
 }

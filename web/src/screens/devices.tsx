@@ -35,7 +35,7 @@ function DeviceItem({ device, brief }: { device: Device; brief: boolean }) {
 
 function Backlog({ device }: { device: Device }) {
   return (
-    <table class="compact">
+    <table class="compact" aria-label={`Backlog of ${device.name}`}>
       <caption class="quiet">What a new job has before it; {plural(device.queue_chunks, 'chunk waits', 'chunks wait')}</caption>
       <thead><tr><th scope="col">Class</th><th scope="col" class="number">Work, 10⁹ updates</th><th scope="col" class="number">Wait</th></tr></thead>
       <tbody>

@@ -4,11 +4,12 @@ import { useState } from 'preact/hooks';
 import { type Job as JobMessage, type JobDetail, type Trace, type Transfers, isActive } from '../api/types.ts';
 import { Convergence } from '../charts/convergence.tsx';
 import { TimelineChart } from '../charts/timeline_chart.tsx';
-import { algorithmName, finish, seconds, time, words } from '../lib/format.ts';
+import { jobTitle } from '../lib/announcements.ts';
+import { algorithmName, finish, fullTime, seconds, words } from '../lib/format.ts';
 import { go, href } from '../lib/router.ts';
-import { useAsked, useStore, useTick } from '../state/hooks.ts';
+import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Chip, Empty, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Chip, Empty, JobProgressBar, StateChip, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -37,6 +38,7 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   const stale = live && data && live.state !== data.state;
   const latest = useAsked<JobDetail>(stale ? path : null, {}, 0);
   const job = stale ? latest.data ?? data : data;
+  useTitle(job ? jobTitle(live ?? job) : jobId);
   if (store.removed.has(jobId)) return <NoJob jobId={jobId}><p class="notice" role="status">Job {jobId} was deleted, and its volume with it. <a href="#/jobs">All jobs</a></p></NoJob>;
   if (!job) return <NoJob jobId={jobId}>{error ? <p class="problem" role="alert">{error}. <a href="#/jobs">All jobs</a></p> : <p class="quiet">Loading</p>}</NoJob>;
   const shown: JobDetail = live ? { ...job, ...live } : job;
@@ -45,7 +47,7 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   return (
     <div class="job">
       <Heading job={shown} store={store} />
-      {shown.error && <Failure error={shown.error} failed={shown.state === 'failed'} />}
+      {shown.error && <Ending error={shown.error} failed={shown.state === 'failed'} />}
       <nav class="tabs" aria-label="Parts of this job">
         {TABS.map(({ id, name }) => (
           <a key={id} href={href(['jobs', jobId], { tab: id })} aria-current={id === tab ? 'page' : undefined}>
@@ -55,7 +57,7 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
       </nav>
       {tab === 'volume' && <VolumeTab job={shown} beside={query.get('beside')} />}
       {tab === 'timeline' && <TimelineTab job={shown} />}
-      {tab === 'details' && <DetailsTab job={shown} store={store} />}
+      {tab === 'details' && <DetailsTab job={shown} />}
       {tab === 'dicom' && <DicomTab jobId={jobId} />}
     </div>
   );
@@ -65,10 +67,11 @@ function NoJob({ jobId, children }: { jobId: string; children: ComponentChildren
   return <><h1 class="hidden">Job {jobId}</h1>{children}</>;
 }
 
-function Failure({ error, failed }: { error: NonNullable<JobMessage['error']>; failed: boolean }) {
+// A cancelled job's code says what its state says.
+function Ending({ error, failed }: { error: NonNullable<JobMessage['error']>; failed: boolean }) {
   return (
     <p class={failed ? 'problem' : 'notice'}>
-      {error.message} <span class="quiet">{error.code}</span> {failed && <DocsLink to="jobFailed" />}
+      {error.message} {failed && <><span class="quiet">{error.code}</span> <DocsLink to="jobFailed" /></>}
     </p>
   );
 }
@@ -80,7 +83,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
     <header class="job-heading">
       <div>
         <h1>{job.station_name || 'No station name'} <span class="quiet">{job.protocol}</span></h1>
-        <p class="numbers quiet"><span class="id">{job.job_id}</span> · {time(job.create_time, store.now())} · {job.job_class}</p>
+        <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}</p>
       </div>
       <div class="job-state">
         <StateChip state={job.state} />
@@ -113,6 +116,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
           title="Delete this job?" action="Delete job" dangerous onClose={() => setAsking(null)}
           onConfirm={async () => {
             await store.api.remove(path);
+            store.say(`Job ${job.job_id} is deleted.`);
             store.refresh();
             go(href(['jobs']));
           }}
@@ -151,7 +155,7 @@ function TimelineTab({ job }: { job: JobDetail }) {
   );
 }
 
-function DetailsTab({ job, store }: { job: JobDetail; store: Store }) {
+function DetailsTab({ job }: { job: JobDetail }) {
   return (
     <>
       <section class="card" aria-labelledby="warnings">
@@ -163,7 +167,7 @@ function DetailsTab({ job, store }: { job: JobDetail; store: Store }) {
           ))}
         </ul>
       </section>
-      <JobFacts job={job} now={store.now()} />
+      <JobFacts job={job} />
     </>
   );
 }
@@ -172,10 +176,10 @@ function DicomTab({ jobId }: { jobId: string }) {
   const { data, error } = useAsked<Transfers>('transfers', { job_id: jobId }, ACTIVE_MS);
   return (
     <section class="card" aria-labelledby="sends">
-      <header><h2 id="sends">Sent to</h2></header>
+      <header><h2 id="sends">Destinations of this volume</h2></header>
       {error && <p class="problem">{error}</p>}
       {data && !data.enabled && <Empty>No destination is configured. <DocsLink to="destinations">How to have results sent</DocsLink></Empty>}
-      {data?.enabled && <TransferTable transfers={data.transfers} />}
+      {data?.enabled && <TransferTable transfers={data.transfers} labelledBy="sends" />}
     </section>
   );
 }

@@ -51,12 +51,13 @@ function CompareMenu({ job, now }: { job: JobDetail; now: number }) {
 }
 
 function DownloadMenu({ job }: { job: JobDetail }) {
+  const store = useStore();
   const voxels = job.grid.nx * job.grid.ny * job.grid.nz;
   return (
     <Menu name="Download">
       {FORMATS.map(({ format, name, ending }) => (
         <li key={format}>
-          <a href={`api/v1/jobs/${encodeURIComponent(job.job_id)}/download?format=${format}`} download>
+          <a href={`api/v1/jobs/${encodeURIComponent(job.job_id)}/download?format=${format}`} download onClick={() => store.say(`The download as ${name} begins; the browser says when it is there.`)}>
             {name} <span class="quiet">{ending}{format !== 'dicom' && `, ${bytes(4 * voxels)}`}</span>
           </a>
         </li>
@@ -75,6 +76,7 @@ function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) 
       title="Send this volume" action="Send" onClose={onClose} impossible={!destination}
       onConfirm={async () => {
         await store.api.post(`jobs/${encodeURIComponent(jobId)}:send`, { destination });
+        store.say(`The volume is in the queue of ${destination}.`);
         store.refresh();
         go(href(['jobs', jobId], { tab: 'dicom' }));
       }}
@@ -83,7 +85,7 @@ function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) 
       {data && (
         <label>
           Destination
-          <select value={destination} onChange={(event) => setChosen(event.currentTarget.value)}>
+          <select data-first value={destination} onChange={(event) => setChosen(event.currentTarget.value)}>
             {data.destinations.map((d) => <option key={d.name} value={d.name}>{d.name} ({placeOf(d)})</option>)}
           </select>
         </label>
@@ -108,6 +110,7 @@ function RefineDialog({ jobId, onClose }: { jobId: string; onClose: () => void }
         const wish = { protocol, deadline_seconds: minutes ? 60 * Number(minutes) : 0, request_id: requestId };
         const refined = await store.api.post<JobMessage>(`jobs/${encodeURIComponent(jobId)}:refine`, wish);
         store.takeJob(refined);
+        store.say(`The refinement by ${protocol} is accepted.`);
         store.refresh();
         go(jobHref(refined.job_id));
       }}
@@ -120,14 +123,14 @@ function RefineDialog({ jobId, onClose }: { jobId: string; onClose: () => void }
           <legend>Protocol</legend>
           {data.refinements.map((offer) => (
             <label key={offer.protocol}>
-              <input type="radio" name="protocol" value={offer.protocol} checked={offer.protocol === protocol} onChange={() => setChosen(offer.protocol)} />
+              <input type="radio" name="protocol" data-first={offer.protocol === protocol} value={offer.protocol} checked={offer.protocol === protocol} onChange={() => setChosen(offer.protocol)} />
               <span><b>{offer.protocol}</b><br /><span class="quiet">{whatItDoes(offer)}</span></span>
             </label>
           ))}
         </fieldset>
       )}
       <label>
-        Best volume so far after, in minutes
+        Stop after, in minutes, with the best volume so far
         <input type="number" min={1} max={10_080} step={1} value={minutes} placeholder="as the protocol says" onInput={(event) => setMinutes(event.currentTarget.value)} />
       </label>
       <p class="quiet">Steps within an iteration compare with a <Term name="Subset">subset</Term> of the frames.</p>

@@ -1,6 +1,6 @@
 // Parameters and result of a job, as lists.
 import type { JobDetail, JobResult } from '../api/types.ts';
-import { algorithmName, count, gups, millimetres, seconds, significant, time, withUnit, words } from '../lib/format.ts';
+import { algorithmName, count, fullTime, gups, millimetres, seconds, significant, withUnit, words } from '../lib/format.ts';
 import { framesLost } from '../lib/progress.ts';
 import { jobHref } from '../lib/router.ts';
 import { RELATIONS, againstText } from '../lib/relations.ts';
@@ -10,7 +10,7 @@ import { Term } from '../ui/term.tsx';
 type Timing = keyof JobResult['timings_seconds'];
 const STAGES: Timing[] = ['upload', 'preprocess', 'filter', 'backproject', 'refine', 'hounsfield', 'download', 'export', 'acquisition', 'total'];
 
-export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
+export function JobFacts({ job }: { job: JobDetail }) {
   const { acquisition: acquired } = job;
   return (
     <div class="columns equal">
@@ -20,10 +20,10 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
           <Fact name="Room">{job.station_name || '–'}</Fact>
           <Fact name="Protocol">{job.protocol}</Fact>
           <Fact name="Class">{job.job_class}</Fact>
-          <Fact name="Begun">{time(job.create_time, now)}</Fact>
-          <Fact name="Ended">{time(job.end_time, now)}</Fact>
-          <Fact name="Deadline">{time(job.deadline, now)}</Fact>
-          <Fact name="Frames">{count(acquired.frames)}</Fact>
+          <Fact name="Begun">{fullTime(job.create_time)}</Fact>
+          <Fact name="Ended">{fullTime(job.end_time)}</Fact>
+          <Fact name="Deadline">{fullTime(job.deadline)}</Fact>
+          <Fact name="Frames">{count(acquired.frames)}{job.state === 'cancelled' && `, of which ${count(job.progress.frames_received)} came`}</Fact>
           <Fact name="Arc">{acquired.arc_deg.toFixed(1)}°</Fact>
           <Fact name="Source to isocentre">{millimetres(acquired.source_to_isocenter_mm)}</Fact>
           <Fact name="Source to detector">{millimetres(acquired.source_to_detector_mm)}</Fact>
@@ -32,8 +32,7 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
           <Fact name="Series description">{acquired.series_description ?? '–'}</Fact>
           <Fact name="Filter">{acquired.filter_description ?? '–'}</Fact>
           <Fact name="Calibration">
-            {acquired.calibration === null ? '–' : acquired.calibration.name}
-            {acquired.calibration?.outside_validity ? ' (outside its validity)' : ''}
+            {calibrationText(job)}
           </Fact>
           <Fact name="Frames lost">{count(framesLost(job))}</Fact>
         </Facts>
@@ -67,6 +66,13 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
   );
 }
 
+// A job without a set says why, as a valid one may be there.
+export function calibrationText({ acquisition: { calibration }, protocol, warnings }: Pick<JobDetail, 'acquisition' | 'protocol' | 'warnings'>): string {
+  if (calibration) return `${calibration.name}${calibration.outside_validity ? ' (outside its validity)' : ''}`;
+  if (warnings.some(({ kind }) => kind === 'calibration')) return 'none: no set fits, as the warning says';
+  return `none: protocol ${protocol} takes no set, or the frames came corrected`;
+}
+
 function titled(name: string): string {
   const text = words(name);
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -76,7 +82,12 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
   const last = refinement.iterations.at(-1);
   const second = refinement.second_pass;
   if (second) {
-    return <Fact name="Second pass">{againstText(second)}</Fact>;
+    return (
+      <>
+        <Fact name="Second pass">{againstText(second)}</Fact>
+        {refinement.findings.map((finding) => <Fact key={finding} name="Found">{finding}</Fact>)}
+      </>
+    );
   }
   return (
     <>
@@ -105,12 +116,12 @@ export function Timings({ result }: { result: JobResult }) {
   const timings = result.timings_seconds;
   const longest = Math.max(1e-9, ...Object.values(timings));
   return (
-    <table class="compact bars">
+    <table class="compact bars" aria-label="How long each stage was at work">
       <tbody>
         {STAGES.filter((name) => timings[name] > 0).map((name) => (
           <tr key={name}>
             <th scope="row">{words(name)}</th>
-            <td class="measure"><Bar part={timings[name] / longest} label={words(name)} /></td>
+            <td class="measure"><Bar part={timings[name] / longest} label={words(name)} text={seconds(timings[name])} /></td>
             <td class="number">{seconds(timings[name])}</td>
           </tr>
         ))}

@@ -3,13 +3,14 @@ import { type Job, isActive } from '../api/types.ts';
 import { coarseSeconds, gups, plural, seconds, time } from '../lib/format.ts';
 import { againstText } from '../lib/relations.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
-import { Empty, JobProgressBar, StateChip, Warnings } from '../ui/bits.tsx';
+import { Empty, JobProgressBar, StateChip, Time, Warnings } from '../ui/bits.tsx';
 
-export function JobTable({ jobs, now }: { jobs: Job[]; now: number }) {
+// `labelledBy`: the heading that says which jobs they are.
+export function JobTable({ jobs, now, labelledBy }: { jobs: Job[]; now: number; labelledBy: string }) {
   if (jobs.length === 0) return <Empty>No jobs.</Empty>;
   return (
     <div class="scroll">
-      <table class="list">
+      <table class="list" aria-labelledby={labelledBy}>
         <thead>
           <tr>
             <th scope="col">Begun</th><th scope="col">Room</th><th scope="col">Protocol</th><th scope="col">State</th>
@@ -28,7 +29,7 @@ function Row({ job, now }: { job: Job; now: number }) {
   const kind = kindOf(job);
   return (
     <tr data-job={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
-      <th scope="row" class="numbers" data-label="Begun"><a href={jobHref(job.job_id)}>{time(job.create_time, now)}</a></th>
+      <th scope="row" class="numbers" data-label="Begun"><a href={jobHref(job.job_id)} aria-label={rowName(job, now)}><Time at={job.create_time} now={now} /></a></th>
       <td class="name" data-label="Room">{job.station_name || '–'}</td>
       <td class="name" data-label="Protocol">{job.protocol}{kind && <span class="quiet"> · {kind}</span>}</td>
       <td data-label="State">
@@ -37,12 +38,22 @@ function Row({ job, now }: { job: Job; now: number }) {
         {job.warning_count > 0 && <Warnings count={job.warning_count} />}
         {job.error && <p class="quiet two-lines why" title={job.error.message}>{job.error.message}</p>}
       </td>
-      <td class="number" data-label="After last frame">{seconds(job.result?.seconds_after_last_frame)}</td>
-      <td class="number" data-label="Kernel">{gups(job.result?.kernel_gups)}</td>
-      <td class="number" data-label="Whole">{gups(job.result?.whole_gups)}</td>
+      <Measured label="After last frame" text={seconds(job.result?.seconds_after_last_frame)} />
+      <Measured label="Kernel" text={gups(job.result?.kernel_gups)} />
+      <Measured label="Whole" text={gups(job.result?.whole_gups)} />
       <td class="number" data-label="Took">{coarseSeconds((end - Date.parse(job.create_time)) / 1000)}</td>
     </tr>
   );
+}
+
+// What its link is called where links are listed: times alone lead nobody.
+export function rowName(job: Job, now: number): string {
+  return [job.station_name, job.protocol, time(job.create_time, now)].filter(Boolean).join(', ');
+}
+
+// Where a row is a card of lines, what was not measured has none.
+function Measured({ label, text }: { label: string; text: string }) {
+  return <td class={`number ${text === '–' ? 'unknown' : ''}`} data-label={label}>{text}</td>;
 }
 
 // What a job is besides a scan; what is measured while frames come does not apply to these.

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Filters, JobPage } from '../api/types.ts';
 import { go, goInstead, href } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
+import { LocalTimes } from '../ui/bits.tsx';
 import { JobTable } from './job_table.tsx';
 
 const STATES: [string, string][] = [
@@ -87,6 +88,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
     <section class="card" aria-labelledby="jobs">
       <header>
         <h1 id="jobs">Jobs</h1>
+        <LocalTimes />
         <form class="filters" onSubmit={(event) => event.preventDefault()}>
           <label class="inline">
             <span class="quiet">State</span>
@@ -100,7 +102,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
         </form>
       </header>
       {error && <p class="problem" role="alert">{error}</p>}
-      {data && <JobTable jobs={jobs} now={store.now()} />}
+      {data && <JobTable jobs={jobs} now={store.now()} labelledBy="jobs" />}
       {!data && !error && <p class="quiet">Loading</p>}
       <footer class="actions">
         <button type="button" disabled={before.length === 0} onClick={() => setBefore(before.slice(0, -1))}>Newer</button>

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Device, Queue, Status } from '../api/types.ts';
 import { placeOf } from '../lib/docs.ts';
-import { activeOf, bytes, coarseSeconds, finish, relative, seconds, time } from '../lib/format.ts';
+import { activeOf, bytes, coarseSeconds, finish, fullTime, relative, seconds } from '../lib/format.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import { Chip, Empty, Fact, Facts, Gauge, JobProgressBar, StateChip } from '../ui/bits.tsx';
@@ -39,7 +39,7 @@ export function Node() {
         <Facts>
           <Fact name="Version">{status.version} <DocsLink to="index">Documentation</DocsLink></Fact>
           <Fact name="Backend">{status.backend}</Fact>
-          <Fact name="Running for"><span title={time(status.start_time, now)}>{coarseSeconds((now - Date.parse(status.start_time)) / 1000)}</span></Fact>
+          <Fact name="Running for"><span title={fullTime(status.start_time)}>{coarseSeconds((now - Date.parse(status.start_time)) / 1000)}</span></Fact>
           <Fact name="Active jobs">{queue.data && activeOf(queue.data)}</Fact>
           {status.draining && <Fact name="Drained">{relative(status.draining.since, now)}{status.draining.by && ` by ${status.draining.by}`}</Fact>}
         </Facts>
@@ -59,7 +59,10 @@ export function Node() {
       {asking === 'resume' && (
         <Confirm
           title="Resume this node?" action="Resume" onClose={() => setAsking(null)}
-          onConfirm={async () => store.takeStatus(await store.api.post<Status>('node:resume'))}
+          onConfirm={async () => {
+            store.takeStatus(await store.api.post<Status>('node:resume'));
+            store.say('The node accepts acquisitions again.');
+          }}
         >
           <p>It accepts new acquisitions again at once.</p>
         </Confirm>
@@ -94,7 +97,7 @@ function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
   if (!queue || queue.jobs.length === 0) return <Empty>Nothing waits.</Empty>;
   return (
     <div class="scroll">
-      <table class="list">
+      <table class="list" aria-labelledby="queue">
         <thead>
           <tr>
             <th scope="col" class="number">Place</th><th scope="col">Room</th><th scope="col">Class</th><th scope="col">State</th>
@@ -127,13 +130,16 @@ function Drain({ onClose }: { onClose: () => void }) {
   return (
     <Confirm
       title="Drain this node?" action="Drain" dangerous onClose={onClose}
-      onConfirm={async () => store.takeStatus(await store.api.post<Status>('node:drain', { reason }))}
+      onConfirm={async () => {
+        store.takeStatus(await store.api.post<Status>('node:drain', { reason }));
+        store.say('The node is drained: it refuses new acquisitions.');
+      }}
     >
       <p>From now on it refuses new acquisitions and refinements, before an exposure. Active jobs go on to their end.</p>
       <label>
         Reason, which refused consoles show
         <input
-          type="text" value={reason} maxLength={REASON_LENGTH} autoFocus
+          type="text" data-first value={reason} maxLength={REASON_LENGTH}
           onInput={(event) => setReason(event.currentTarget.value)}
         />
       </label>

@@ -7,7 +7,8 @@ import { activeOf, coarseSeconds, count, finish, time } from '../lib/format.ts';
 import { go, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Empty, JobProgressBar, StateChip, Warnings } from '../ui/bits.tsx';
+import { Empty, JobProgressBar, LocalTimes, StateChip, Warnings } from '../ui/bits.tsx';
+import { CopyButton } from '../ui/copy_button.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
 import { DeviceList } from './devices.tsx';
@@ -53,8 +54,8 @@ export function Overview() {
       </div>
       <HistoryPlots />
       <section class="card" aria-labelledby="recent">
-        <header><h2 id="recent">Last jobs</h2><a href="#/jobs">All jobs</a></header>
-        <JobTable jobs={store.ended().slice(0, 10)} now={store.now()} />
+        <header><h2 id="recent">Last jobs</h2><LocalTimes /><a href="#/jobs">All jobs</a></header>
+        <JobTable jobs={store.ended().slice(0, 10)} now={store.now()} labelledBy="recent" />
       </section>
     </div>
   );
@@ -62,14 +63,15 @@ export function Overview() {
 
 // The first visit: what to type to see a volume here.
 function FirstScan({ store }: { store: Store }) {
-  const server = `${location.hostname}:50051`;
+  const commands = `isocenter simulate --phantom head --out head\nisocenter stream head --fps 30 --server ${location.hostname}:50051`;
   return (
     <section class="card" aria-labelledby="first">
       <header><h3 id="first">No room has sent an acquisition yet</h3></header>
       {store.status?.simulated_scans_enabled && store.may('console') && <Simulate store={store} />}
       <p>A simulated head scan, typed where the command isocenter is, becomes the first volume here:</p>
-      <pre tabIndex={0} aria-label="Commands">{`isocenter simulate --phantom head --out head\nisocenter stream head --fps 30 --server ${server}`}</pre>
-      <p class="quiet">50051 is the usual port; grpc_address of the configuration may name another. <DocsLink to="firstScan">How a console sends one</DocsLink></p>
+      <pre tabIndex={0} aria-label="Commands">{commands}</pre>
+      <p><CopyButton text={commands} /></p>
+      <p class="quiet">50051 is the usual port: where grpc_address of the configuration names another, type that one. <DocsLink to="firstScan">How a console sends one</DocsLink></p>
     </section>
   );
 }
@@ -110,7 +112,7 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
   if (jobs.length === 0) return <Empty>Nothing to do.</Empty>;
   return (
     <div class="scroll">
-      <table class="list">
+      <table class="list" aria-labelledby="active">
         <thead>
           <tr>
             <th scope="col">Room</th><th scope="col">State</th><th scope="col">Class</th><th scope="col">Progress</th>

@@ -23,7 +23,7 @@ export function PreviewPanes({ job }: { job: JobDetail }) {
       <header>
         <h2 id="preview">Preview</h2>
         {job.state === 'receiving' && <Arm job={job} />}
-        {data && <span class="quiet numbers">of {data.frames_backprojected} of {job.progress.frames_total} frames</span>}
+        {data && <span class="quiet numbers">made of {data.frames_backprojected} of {job.progress.frames_total} frames</span>}
         <label class="inline">
           <span class="quiet">Window</span>
           <select value={preset.id} onChange={(event) => setPreset(PRESETS.find(({ id }) => id === event.currentTarget.value) ?? preset)}>
@@ -31,7 +31,7 @@ export function PreviewPanes({ job }: { job: JobDetail }) {
           </select>
         </label>
       </header>
-      {!data && <Empty>The first preview comes when frames have been back-projected.</Empty>}
+      {!data && <Empty>{job.state === 'refining' ? 'There is no preview yet; how far the refinement is stands above.' : 'The first preview comes when frames have been back-projected.'}</Empty>}
       <div class="previews">{data?.planes.map((plane) => <PreviewPlane key={plane.orientation} plane={plane} grid={job.grid} table={table} />)}</div>
     </section>
   );

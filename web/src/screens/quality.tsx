@@ -1,10 +1,10 @@
 // Image quality as physicists measured it: the last test of each room and protocol, and how its figures went.
 import { useState } from 'preact/hooks';
 import { figureName } from '../lib/figures.ts';
-import { plural, significant, time } from '../lib/format.ts';
+import { plural, significant } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked } from '../state/hooks.ts';
-import { Chip, Empty } from '../ui/bits.tsx';
+import { Chip, Empty, Time } from '../ui/bits.tsx';
 
 interface Verdict {
   name: string;
@@ -73,12 +73,12 @@ function Series({ results }: { results: Result[] }) {
         <h2>{title}</h2>
         <VerdictChip result={newest} failed={failed.length} />
         <span class="quiet">
-          {time(newest.record_time, Date.now())}{newest.phantom && `, phantom ${newest.phantom}`}
+          <Time at={newest.record_time} now={Date.now()} />{newest.phantom && `, phantom ${newest.phantom}`}
           {newest.job_id && <>, <a href={jobHref(newest.job_id)}>{newest.job_id}</a></>}, {plural(results.length, 'test', 'tests')}
         </span>
         <button type="button" class="small" aria-pressed={all} onClick={() => setAll(!all)}>All figures</button>
       </header>
-      <table class="list">
+      <table class="list" aria-label={title}>
         <thead>
           <tr><th scope="col">Figure</th><th scope="col" class="number">Value</th><th scope="col" class="number">Baseline</th>
             <th scope="col" class="number">Tolerance</th><th scope="col">Verdict</th><th scope="col">Tests, oldest first</th></tr>
@@ -109,9 +109,9 @@ function Row({ name, results }: { name: string; results: Result[] }) {
     <tr>
       <th scope="row" data-label="Figure">{figureName(name)}</th>
       <td class="number" data-label="Value">{significant(results[0]!.measures[name])}</td>
-      <td class="number" data-label="Baseline">{verdict ? significant(verdict.baseline) : ''}</td>
-      <td class="number" data-label="Tolerance">{verdict ? `±${significant(verdict.tolerance, 2)}` : ''}</td>
-      <td data-label="Verdict">{verdict && (verdict.passed ? 'passed' : <Chip kind="bad" text={verdict.value === null ? 'not measured' : 'not passed'} />)}</td>
+      <td class="number" data-label="Baseline">{verdict ? significant(verdict.baseline) : results[0]!.baseline ? 'this test' : '–'}</td>
+      <td class="number" data-label="Tolerance">{verdict ? `±${significant(verdict.tolerance, 2)}` : '–'}</td>
+      <td data-label="Verdict">{!verdict ? '–' : (verdict.passed ? 'passed' : <Chip kind="bad" text={verdict.value === null ? 'not measured' : 'not passed'} />)}</td>
       <td data-label="Tests"><Trend name={name} values={results.map((each) => each.measures[name]).reverse()} verdict={verdict} /></td>
     </tr>
   );

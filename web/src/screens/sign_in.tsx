@@ -1,5 +1,5 @@
 // The ways in for people: the hospital's identity provider, or a token that the administrator gave them.
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import { rememberPlace } from '../lib/way_back.ts';
 import { useStore } from '../state/hooks.ts';
@@ -21,10 +21,13 @@ export function SignIn() {
     }
     setBusy(false);
   };
+  const main = useRef<HTMLElement>(null);
+  // Also when a session has ended, where something else had the focus.
+  useEffect(() => main.current?.querySelector<HTMLElement>('[data-first]')?.focus(), []);
   const provider = store.session?.provider ?? null;
   const byToken = store.session?.sign_in === 'token';
   return (
-    <main class="sign-in card" id="main" tabIndex={-1}>
+    <main class="sign-in card" id="main" tabIndex={-1} ref={main}>
       <h1>Isocenter</h1>
       {store.sessionEnded && <p class="notice" role="status">Your session has ended. Sign in again to go on where you were.</p>}
       {provider && <ByProvider name={provider} />}
@@ -33,7 +36,7 @@ export function SignIn() {
           <label>
             {provider ? 'Or an access token' : 'Access token'}
             <input
-              type="password" name="token" value={token} autoComplete="current-password" autoFocus={!provider} required
+              type="password" name="token" data-first={!provider} value={token} autoComplete="current-password" required
               onInput={(event) => setToken(event.currentTarget.value)}
             />
           </label>
@@ -59,7 +62,7 @@ function ByProvider({ name }: { name: string }) {
   };
   return (
     <div class="by-provider">
-      <button type="button" class="primary" autoFocus disabled={gone} onClick={leave}>Sign in with {name}</button>
+      <button type="button" class="primary" data-first disabled={gone} onClick={leave}>Sign in with {name}</button>
       <p class="quiet">Your groups there say <DocsLink to="signIn">what you may do</DocsLink> here.</p>
     </div>
   );

@@ -2,10 +2,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import { type Destination, type Transfer, type Transfers as Answer, type TransferState, placeOf } from '../api/types.ts';
-import { coarseSeconds, count, plural, time, words } from '../lib/format.ts';
+import { coarseSeconds, count, plural, words } from '../lib/format.ts';
 import { go, href, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
-import { Chip, Empty } from '../ui/bits.tsx';
+import { Chip, Empty, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -61,7 +61,7 @@ export function Transfers({ query }: { query: URLSearchParams }) {
             />
           ))}</div>
           {retry && <ConfirmRetry retry={retry} onClose={() => setRetry(null)} />}
-          <TransferTable transfers={data.transfers} />
+          <TransferTable transfers={data.transfers} labelledBy="dicom" />
           <footer class="actions">
             <button type="button" disabled={before.length === 0} onClick={() => setBefore(before.slice(0, -1))}>Newer</button>
             <button
@@ -102,7 +102,7 @@ function DestinationCard({ destination: d, stuck, mayChange, onRetry }: CardProp
       </p>
       {d.reason && <Waiting destination={d} mayChange={mayChange} />}
       <footer class="split quiet numbers">
-        <span>{d.oldest_seconds === null ? <Term name="Instance">instances</Term> : `oldest: ${coarseSeconds(d.oldest_seconds)}`}</span>
+        <span><Term name="Instance">instances</Term>{d.oldest_seconds !== null && `, oldest: ${coarseSeconds(d.oldest_seconds)}`}</span>
         {d.failed > 0 ? <DocsLink to="sendFailed" /> : stuck && <DocsLink to="destinationStuck" />}
         {mayChange && d.failed > 0 && <button type="button" class="small" onClick={onRetry}>Retry failed</button>}
       </footer>
@@ -133,7 +133,7 @@ function Waiting({ destination: d, mayChange }: { destination: Destination; mayC
     <div class="notice">
       <p>{d.reason}</p>
       <p class="split numbers">
-        <span class="quiet">{plural(d.attempts, 'attempt', 'attempts')}; next {next > 0 ? `in ${coarseSeconds(next)}` : 'now'}</span>
+        <span class="quiet">{plural(d.attempts, 'attempt', 'attempts')} to reach it; next {next > 0 ? `in ${coarseSeconds(next)}` : 'now'}</span>
         {mayChange && <button type="button" class="small" onClick={() => void tryNow()}>Try now</button>}
       </p>
       <p role="status">{asked && `${d.name} is being tried.`}</p>
@@ -155,6 +155,7 @@ function ConfirmRetry({ retry, onClose }: { retry: Retry; onClose: () => void })
       title="Send again?" action="Retry" onClose={onClose}
       onConfirm={async () => {
         await store.api.post('transfers:retry', retry);
+        store.say(`What failed is in the queue of ${retry.destination} again.`);
         store.refresh();
       }}
     >
@@ -166,25 +167,25 @@ function ConfirmRetry({ retry, onClose }: { retry: Retry; onClose: () => void })
   );
 }
 
-export function TransferTable({ transfers }: { transfers: Transfer[] }) {
+export function TransferTable({ transfers, labelledBy }: { transfers: Transfer[]; labelledBy: string }) {
   const store = useStore();
   const [retry, setRetry] = useState<Retry | null>(null);
   const now = store.now();
   if (transfers.length === 0) return <Empty>Nothing was sent.</Empty>;
   return (
     <div class="scroll">
-      <table class="list">
+      <table class="list" aria-labelledby={labelledBy}>
         <thead>
           <tr>
             <th scope="col">Queued</th><th scope="col">Job</th><th scope="col">Destination</th><th scope="col">State</th>
-            <th scope="col" class="number">Instances</th><th scope="col" class="number">Attempts</th><th scope="col">Message</th>
+            <th scope="col" class="number">Instances</th><th scope="col" class="number" title="How often the destination took the connection and refused an image; attempts to reach it are on its card">Refusals</th><th scope="col">Message</th>
             <th scope="col"><span class="hidden">Actions</span></th>
           </tr>
         </thead>
         <tbody>
           {transfers.map((t) => (
             <tr key={`${t.job_id} ${t.destination}`} data-transfer={`${t.job_id} ${t.destination}`} class="link" onClick={rowLink(jobHref(t.job_id))}>
-              <td class="numbers" data-label="Queued">{time(t.create_time, now)}</td>
+              <td class="numbers" data-label="Queued"><Time at={t.create_time} now={now} /></td>
               <th scope="row" data-label="Job"><a href={jobHref(t.job_id)} class="id">{t.job_id}</a></th>
               <td data-label="Destination">{t.destination}</td>
               <td data-label="State"><Chip kind={KINDS[t.state] ?? 'waiting'} text={STATES.find(([s]) => s === t.state)?.[1] ?? words(t.state)} /></td>
@@ -193,7 +194,7 @@ export function TransferTable({ transfers }: { transfers: Transfer[] }) {
                 {t.instances.failed > 0 && <b class="bad"> {count(t.instances.failed)} failed</b>}
                 {t.instances.skipped > 0 && <span class="quiet"> {count(t.instances.skipped)} skipped</span>}
               </td>
-              <td class="number" data-label="Attempts">{count(t.attempts)}</td>
+              <td class="number" data-label="Refusals">{count(t.attempts)}</td>
               <td class="message" data-label="Message">{t.message}</td>
               <td class="number">
                 {store.may('operator') && t.instances.failed > 0 && (

@@ -56,6 +56,14 @@ export function useAsked<T>(path: string | null, query: Query, everyMs: number):
   return asked;
 }
 
+// What the window is called, before the server's name; null: somebody else says it.
+export function useTitle(title: string | null): void {
+  const server = useStore().status?.server ?? 'Isocenter';
+  useEffect(() => {
+    if (title !== null) document.title = `${title} – ${server}`;
+  }, [title, server]);
+}
+
 // Draws anew every `everyMs`, for ages and countdowns.
 export function useTick(everyMs: number): void {
   const [, redraw] = useReducer((n: number, _: void) => n + 1, 0);

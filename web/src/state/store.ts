@@ -3,13 +3,17 @@ import type { Api } from '../api/client.ts';
 import { Connection, type Link } from '../api/connection.ts';
 import type { ServerEvent } from '../api/event_parser.ts';
 import { type Job, type JobPage, type Role, type Session, type Status, isActive } from '../api/types.ts';
+import { endedText } from '../lib/announcements.ts';
 import { type Clock, wallClock } from '../lib/clock.ts';
+import { rememberSignedIn, wasSignedIn } from '../lib/signed_in.ts';
 
 const RANK: Record<Role, number> = { viewer: 0, console: 1, operator: 2, administrator: 3 };
 // Ended jobs that are kept besides the active ones; older ones are on the page of jobs.
 const ENDED_KEPT = 50;
 // Screens are drawn anew at most this often: 50 rooms send hundreds of events a second.
 const CALM_MS = 200;
+// So many of them stay in the page; a screen reader says what is added.
+const ANNOUNCEMENTS_KEPT = 5;
 
 export class Store {
   session: Session | null = null;
@@ -18,8 +22,13 @@ export class Store {
   jobs = new Map<string, Job>();
   // Jobs that were deleted while the page was looking.
   readonly removed = new Set<string>();
+  // What is said of jobs that ended and of orders that were taken while the page was looking, the latest last; failures at once.
+  announcements: { id: number; text: string; failure: boolean }[] = [];
   // Whether the server ended the session, rather than the user.
   sessionEnded = false;
+  // Nobody knows yet who is signed in, and nothing tells against it: screens and events are asked for beside the session, as each
+  // question that waits for another's answer delays the first rows.
+  expected = wasSignedIn();
   // Counts reconnections and changes that the user made: whoever asked for something asks again.
   epoch = 0;
   // Milliseconds to add to this machine's clock to have the server's.
@@ -28,6 +37,12 @@ export class Store {
   private readonly listeners = new Set<() => void>();
   private lastNotice = -Infinity;
   private noticePending = false;
+  private said = 0;
+  // The session is being asked for: what is refused meanwhile says no more than its answer will.
+  private asking = false;
+  // Of requests for jobs the last that was made, and the last that was taken.
+  private jobsAsked = 0;
+  private jobsTaken = 0;
   // The event stream has begun once.
   private greeted = false;
 
@@ -42,19 +57,30 @@ export class Store {
   }
 
   async begin(): Promise<void> {
+    if (this.asking) return;
+    this.asking = true;
+    if (this.expected) {
+      this.connection.start();
+      void this.loadJobs().catch(() => {});
+    }
     try {
       this.takeSession(await this.api.session());
     } catch {
       // The connection says what is wrong, and asks again.
       this.connection.start();
     }
+    this.asking = false;
   }
 
   takeSession(session: Session): void {
     this.session = session;
+    this.expected = session.signed_in;
+    rememberSignedIn(session.signed_in);
     if (session.signed_in) {
       this.sessionEnded = false;
       this.connection.start();
+    } else {
+      this.connection.stop();
     }
     this.changed(true);
   }
@@ -94,6 +120,13 @@ export class Store {
     void this.load().catch(() => {});
   }
 
+  // Said by screen readers, seen by nobody: of what is seen where it happens.
+  say(text: string, failure = false): void {
+    this.said += 1;
+    this.announcements = [...this.announcements, { id: this.said, text, failure }].slice(-ANNOUNCEMENTS_KEPT);
+    this.changed();
+  }
+
   takeStatus(status: Status): void {
     this.status = status;
     this.takeTime(status.server_time);
@@ -101,6 +134,7 @@ export class Store {
   }
 
   takeJob(job: Job): void {
+    this.announce(job);
     this.jobs.set(job.job_id, job);
     this.trim();
     this.changed();
@@ -118,12 +152,23 @@ export class Store {
   }
 
   private async loadJobs(): Promise<void> {
+    this.jobsAsked += 1;
+    const mine = this.jobsAsked;
     const [active, recent] = await Promise.all([
       this.api.get<JobPage>('jobs', { state: 'active', page_size: 1000 }),
       this.api.get<JobPage>('jobs', { page_size: ENDED_KEPT }),
     ]);
-    this.jobs = new Map([...recent.jobs, ...active.jobs].map((job) => [job.job_id, job]));
+    if (mine < this.jobsTaken) return;
+    this.jobsTaken = mine;
+    const jobs = [...recent.jobs, ...active.jobs];
+    for (const job of jobs) this.announce(job);
+    this.jobs = new Map(jobs.map((job) => [job.job_id, job]));
     this.changed();
+  }
+
+  private announce(job: Job): void {
+    const text = endedText(this.jobs.get(job.job_id), job);
+    if (text) this.say(text, job.state === 'failed');
   }
 
   private take(event: ServerEvent): void {
@@ -170,6 +215,7 @@ export class Store {
   }
 
   private expired(): void {
+    if (this.asking) return;
     if (this.session?.signed_in) this.sessionEnded = true;
     this.signedOut();
   }
@@ -178,7 +224,11 @@ export class Store {
     if (this.session?.signed_in === false) return;
     this.connection.stop();
     this.session = null;
+    this.expected = false;
+    // Of who was signed in, what is still on its way is not taken.
+    this.jobsTaken = this.jobsAsked + 1;
     this.jobs.clear();
+    this.announcements = [];
     this.status = null;
     this.link = { kind: 'connecting' };
     this.changed(true);

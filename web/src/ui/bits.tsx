@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Job, JobState } from '../api/types.ts';
 import { stageOf } from '../lib/progress.ts';
-import { plural, words } from '../lib/format.ts';
+import { fullTime, plural, time, utcOffset, words } from '../lib/format.ts';
 
 const STATE_NAMES: Record<JobState, string> = {
   receiving: 'Receiving', reconstructing: 'Reconstructing', refining: 'Refining', exporting: 'Storing',
@@ -35,10 +35,20 @@ export function JobProgressBar({ job }: { job: Job }) {
   const { name, done, total, fraction } = stageOf(job);
   return (
     <div class="progress">
-      <progress max={1} value={fraction} aria-label={name} />
+      <progress max={1} value={fraction} aria-label={name} aria-valuetext={total > 0 ? `${done} of ${total}` : undefined} />
       <span class="numbers quiet">{total > 0 ? `${done} / ${total} ${name}` : name}</span>
     </div>
   );
+}
+
+// A time of day; its date and what it is from UTC, where one asks.
+export function Time({ at, now }: { at: string | null; now: number }) {
+  return at ? <time dateTime={at} title={fullTime(at)}>{time(at, now)}</time> : <>–</>;
+}
+
+// Said once beside tables of times.
+export function LocalTimes() {
+  return <span class="quiet">local time, {utcOffset(new Date())}</span>;
 }
 
 export function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
@@ -58,17 +68,17 @@ export function Gauge({ label, used, limit, text }: { label: string; used: numbe
   return (
     <div class="gauge">
       <span class="quiet">{label}</span>
-      <Bar part={limit > 0 ? used / limit : 0} label={label} />
+      <Bar part={limit > 0 ? used / limit : 0} label={label} text={text} />
       <span class="numbers">{text}</span>
     </div>
   );
 }
 
-// How much of something, 0 to 1.
-export function Bar({ part, label }: { part: number; label: string }) {
+// How much of something, 0 to 1; `text` in words.
+export function Bar({ part, label, text }: { part: number; label: string; text: string }) {
   const percent = Math.round(100 * Math.min(1, Math.max(0, part)));
   return (
-    <span class="level" role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}>
+    <span class="level" role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent} aria-valuetext={text}>
       <span style={{ width: `${percent}%` }} />
     </span>
   );

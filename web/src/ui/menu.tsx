@@ -7,10 +7,13 @@ export function Menu({ name, children }: { name: string; children: ComponentChil
   const close = () => {
     if (details.current) details.current.open = false;
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || !details.current?.open) return;
+  // What has the focus is hidden with the rest of the links.
+  const closeAndStay = () => {
     close();
-    details.current.querySelector('summary')?.focus();
+    details.current?.querySelector('summary')?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && details.current?.open) closeAndStay();
   };
   const onFocusOut = (event: FocusEvent) => {
     if (event.relatedTarget && !details.current?.contains(event.relatedTarget as Node)) close();
@@ -18,7 +21,7 @@ export function Menu({ name, children }: { name: string; children: ComponentChil
   return (
     <details class="menu" ref={details} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
       <summary>{name}</summary>
-      <ul onClick={(event) => (event.target as HTMLElement).closest('a') && close()}>{children}</ul>
+      <ul onClick={(event) => (event.target as HTMLElement).closest('a') && closeAndStay()}>{children}</ul>
     </details>
   );
 }

@@ -60,7 +60,20 @@ export function Shell({ page, children }: { page: string; children: ComponentChi
       </header>
       <Gone />
       <main id="main" tabIndex={-1} class={gone ? 'stale' : ''}>{children}</main>
+      <Announcements />
       {help && <Help onClose={() => setHelp(false)} />}
+    </>
+  );
+}
+
+// Not seen: for who hears the page, and is elsewhere on it when a scan ends or an order is taken. A failure interrupts what is being said.
+function Announcements() {
+  const { announcements } = useStore();
+  const said = (failure: boolean) => announcements.filter((each) => each.failure === failure).map(({ id, text }) => <p key={id}>{text}</p>);
+  return (
+    <>
+      <div class="hidden" role="log" aria-label="What has happened">{said(false)}</div>
+      <div class="hidden" role="log" aria-live="assertive" aria-label="What has failed">{said(true)}</div>
     </>
   );
 }

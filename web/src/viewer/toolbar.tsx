@@ -69,11 +69,10 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
       </div>
       <SolidTools model={model} />
       <div class="group">
-        <Term name="Window" />
         <label class="inline">
-          <span class="hidden">Window</span>
+          <span class="quiet">HU</span>
           <select
-            value={preset?.id ?? ''}
+            aria-label="HU window, presets" value={preset?.id ?? ''}
             onChange={(event) => choosePreset(model, volumes, event.currentTarget.value)}
           >
             {!preset && <option value="">Own</option>}
@@ -84,6 +83,7 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
         <output class="numbers window-value" aria-label="Window centre and width in HU">
           {`C ${window.center}  W ${window.width}`}
         </output>
+        <Term name="Window"><span aria-hidden="true">?</span><span class="hidden">What a window of HU is</span></Term>
       </div>
       <div class="group last">
         <button type="button" class="small" aria-pressed={model.inverted} title="Invert (i)" onClick={() => model.toggleInverted()}>Invert</button>

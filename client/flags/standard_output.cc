@@ -1,0 +1,25 @@
+#include "client/flags/standard_output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace isocenter::flags {
+
+absl::Status FlushStandardOutput() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return absl::OkStatus();
+  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+    return absl::ResourceExhaustedError("standard output is closed");
+  }
+  return absl::ResourceExhaustedError(absl::StrCat("cannot write to standard output",
+                                                   errno == 0 ? "" : ": ",
+                                                   errno == 0 ? "" : std::strerror(errno)));
+}
+
+}  // namespace isocenter::flags

@@ -1,0 +1,1 @@
+"""Campaigns of many rooms behind nodes that are struck."""
