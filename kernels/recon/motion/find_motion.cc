@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
+#include "kernels/recon/completeness/cut_rows.h"
 #include "kernels/recon/line_converter.h"
+#include "kernels/recon/motion/angular_steps.h"
 #include "kernels/recon/motion/focus.h"
 #include "kernels/recon/motion/matrix_model.h"
 #include "kernels/recon/motion/minimize.h"
+#include "kernels/recon/motion/similarity.h"
+#include "kernels/recon/motion/way.h"
 
 namespace isocenter::recon {
 namespace {
@@ -21,9 +25,8 @@ constexpr int kPose = 6;
 constexpr double kFirstStepMm = 1, kLaterStepMm = 0.2;
 constexpr double kLeastFall = 2e-5;  // of the entropy, in five iterations
 constexpr int kChunkViews = 16;      // converted at once
-// A motion that moves what is kLeverMm from the isocentre by less, in the root mean square, is
-// none.
-constexpr double kLeastMotionMm = 0.15;
+// Of the entropy, for each mm of the parameters' way: longer ones must make the volume sharper.
+constexpr double kWayWeight = 0.003;
 // A volume that views have moved out of is sharp, too. Parameters beyond so many mm cost as much as
 // any sharpness could gain; the way there is flat, so that smaller ones cost nothing.
 constexpr double kFarthestMm = 15;
@@ -95,13 +98,33 @@ absl::StatusOr<BinnedLines> FinestLines(const Acquisition& acquisition, const Pi
   return finest;
 }
 
+// What the detector's edge cuts changes with every pose, and with it the volume's values: a still
+// head that is wider than the detector is sharper by 0.07 with poses that it never had.
+absl::Status CheckWholeWidth(const Acquisition& acquisition, const BinnedLines& finest) {
+  const Acquisition binned = Binned(acquisition, finest.bins);
+  CutRows cut(binned);
+  std::vector<CutRows::Row> rows(binned.detector.rows);
+  bool found = false;
+  for (int64_t view = 0; view < finest.shape.slow; ++view) {
+    for (int v = 0; v < binned.detector.rows; ++v) {
+      const std::span<const float> row(finest.view().row(view, v), finest.shape.fast);
+      rows[v] = {v, std::as_bytes(row)};
+    }
+    found |= cut.Add(rows, 0);
+  }
+  if (!found) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "a motion cannot be told from frames that do not see the whole width: ", cut.Text()));
+}
+
 /// One search: the curve as it is known, refined from level to level.
 class Search {
  public:
-  Search(const Acquisition& acquisition, const MotionSearch& search, const ops::Registry& registry,
-         ops::Device& device, const MotionProgress& progress)
+  Search(const Acquisition& acquisition, const MotionSearch& search, AngularSteps steps,
+         const ops::Registry& registry, ops::Device& device, const MotionProgress& progress)
       : acquisition_(acquisition),
         search_(search),
+        steps_(std::move(steps)),
         registry_(registry),
         device_(device),
         progress_(progress),
@@ -117,7 +140,7 @@ class Search {
       ISO_RETURN_IF_ERROR(RunLevel(level, finest, found));
     }
     found.poses = AboutTheirMean(Poses());
-    found.moved = found.entropy_after < found.entropy_before && IsMotion(found.poses);
+    found.moved = found.entropy_before - found.entropy_after >= kLeastEntropyGain;
     if (!found.moved) std::fill(found.poses.begin(), found.poses.end(), RigidPose());
     return found;
   }
@@ -126,14 +149,6 @@ class Search {
   int views() const { return static_cast<int>(acquisition_.trajectory.size()); }
 
   static double Work(const MotionLevel& level) { return std::pow(level.voxels, 3); }
-
-  static bool IsMotion(std::span<const RigidPose> poses) {
-    double square = 0;
-    for (const RigidPose& pose : poses) {
-      for (const double mm : ParametersOf(pose)) square += mm * mm;
-    }
-    return square > kLeastMotionMm * kLeastMotionMm * static_cast<double>(poses.size());
-  }
 
   std::vector<RigidPose> Poses() const {
     std::vector<double> of_frames(size_t(views()) * kPose);
@@ -145,14 +160,6 @@ class Search {
     return poses;
   }
 
-  // What frames are weighted with is of the motion as it is known so far, where that gives weights:
-  // sources that turn back have none.
-  absl::StatusOr<ReconstructionPlan> PlanOf(const Acquisition& seen, const PixelBins& bins,
-                                            const VolumeGrid& grid) const {
-    const ops::Device* const devices[] = {&device_};
-    return MakePlan(Binned(seen, bins), grid, search_.fdk, registry_, devices, Arrival::kComplete);
-  }
-
   absl::Status RunLevel(const MotionLevel& level, const BinnedLines& finest, FoundMotion& found) {
     while (spans_ < level.spans) {
       controls_ = WithTwiceTheSpans(controls_, kPose, spans_);
@@ -162,35 +169,19 @@ class Search {
                          AutoGrid(acquisition_.trajectory, acquisition_.detector, level.voxels));
     const PixelBins again = BinsFor(Binned(acquisition_, finest.bins), grid.spacing.x);
     const PixelBins bins = Then(finest.bins, again);
-    Acquisition seen = acquisition_;
-    ISO_ASSIGN_OR_RETURN(seen.trajectory, SeenAtRest(acquisition_.trajectory, Poses()));
-    base_ = acquisition_.trajectory;
-    absl::StatusOr<ReconstructionPlan> plan = PlanOf(seen, bins, grid);
-    if (plan.ok()) {
-      NormalizeBase();
-    } else {
-      plan = PlanOf(acquisition_, bins, grid);
-      if (!plan.ok()) return plan.status();
-    }
-    BinnedLines coarse = RoomFor(plan->acquisition, bins);
+    const ops::Device* const devices[] = {&device_};
+    ISO_ASSIGN_OR_RETURN(const ReconstructionPlan plan,
+                         MakePlan(Binned(acquisition_, bins), grid, search_.fdk, registry_, devices,
+                                  Arrival::kComplete));
+    BinnedLines coarse = RoomFor(plan.acquisition, bins);
     Bin(finest.view(), again, 0, coarse);
     ISO_ASSIGN_OR_RETURN(const auto focus,
-                         Focus::Create(*plan, bins, coarse.view(), registry_, device_, threads_));
+                         Focus::Create(plan, bins, coarse.view(), registry_, device_, threads_));
     return Sharpen(level, *focus, found);
   }
 
-  // Weights of a plan are for matrices with w = 1 at the isocentre; those of P·T are so at the
-  // level's beginning.
-  void NormalizeBase() {
-    const std::vector<RigidPose> poses = Poses();
-    for (int view = 0; view < views(); ++view) {
-      const double w = model_->Changed(base_[view], ParametersOf(poses[view])).m[11];
-      for (double& element : base_[view].m) element /= w;
-    }
-  }
-
-  // The mean over the frames of Σ (parameter / farthest)^8, and its derivatives on top of those that
-  // are there.
+  // The mean over the frames of Σ (parameter / farthest)^8, and its derivatives on top of those
+  // that are there.
   double AddWall(std::span<const double> of_frames, std::span<double> by_frame) const {
     double wall = 0;
     for (size_t i = 0; i < of_frames.size(); ++i) {
@@ -202,40 +193,70 @@ class Search {
     return wall;
   }
 
-  absl::Status Sharpen(const MotionLevel& level, Focus& focus, FoundMotion& found) {
-    const FrameSpline spline(views(), spans_);
-    std::vector<double> of_frames(size_t(views()) * kPose), by_frame(of_frames.size());
+  // The entropy where the frames' poses are `of_frames`, its derivatives into `by_frame`.
+  absl::StatusOr<double> Entropy(Focus& focus, std::span<const double> of_frames,
+                                 std::span<double> by_frame) {
+    const auto of_view = [](auto all, int view) {
+      return all.subspan(size_t(view) * kPose, kPose);
+    };
+    std::vector<double> lengths(views()), shares(views()), by_share(views());
     std::vector<ProjectionMatrix> matrices(views());
     std::vector<ops::MatrixSlope> slopes(views());
-    const auto of_view = [](auto& all, int view) {
-      return std::span(all).subspan(size_t(view) * kPose, kPose);
-    };
+    for (int view = 0; view < views(); ++view) {
+      matrices[view] = model_->Changed(acquisition_.trajectory[view], of_view(of_frames, view));
+      lengths[view] = matrices[view].m[11];
+      for (double& element : matrices[view].m) element /= lengths[view];
+    }
+    steps_.Evaluate(of_frames, shares);
+    ISO_ASSIGN_OR_RETURN(const double entropy, focus.Evaluate(matrices, shares, slopes, by_share));
+    for (int view = 0; view < views(); ++view) {
+      // Of Q / q with q Q's last element: (S - (S · Q / q) e) / q.
+      double dot = 0;
+      for (int i = 0; i < 12; ++i) dot += slopes[view][i] * matrices[view].m[i];
+      slopes[view][11] -= dot;
+      for (double& element : slopes[view]) element /= lengths[view];
+      model_->Pull(acquisition_.trajectory[view], of_view(of_frames, view), slopes[view],
+                   of_view(by_frame, view));
+    }
+    steps_.Gather(shares, by_share, by_frame);
+    return entropy;
+  }
+
+  absl::Status Sharpen(const MotionLevel& level, Focus& focus, FoundMotion& found) {
+    const FrameSpline spline(views(), spans_);
+    ISO_ASSIGN_OR_RETURN(const SimilarityModes modes,
+                         SimilarityModes::Create(acquisition_.trajectory, spline));
+    std::vector<double> of_frames(size_t(views()) * kPose), by_frame(of_frames.size());
+    std::vector<double> told(controls_.size());
+    double entropy = 0;
     int evaluations = 0;
-    const Function entropy = [&](std::span<const double> controls,
-                                 std::span<double> gradient) -> absl::StatusOr<double> {
-      spline.Evaluate(controls, kPose, of_frames);
-      for (int view = 0; view < views(); ++view) {
-        matrices[view] = model_->Changed(base_[view], of_view(of_frames, view));
-      }
-      ISO_ASSIGN_OR_RETURN(const double value, focus.Evaluate(matrices, slopes));
-      for (int view = 0; view < views(); ++view) {
-        model_->Pull(base_[view], of_view(of_frames, view), slopes[view], of_view(by_frame, view));
-      }
-      const double wall = AddWall(of_frames, by_frame);
+    const Function cost = [&](std::span<const double> controls,
+                              std::span<double> gradient) -> absl::StatusOr<double> {
+      told.assign(controls.begin(), controls.end());
+      modes.Remove(told);
+      spline.Evaluate(told, kPose, of_frames);
+      ISO_ASSIGN_OR_RETURN(entropy, Entropy(focus, of_frames, by_frame));
+      const double beside =
+          AddWall(of_frames, by_frame) + AddWay(of_frames, kPose, kWayWeight, by_frame);
       spline.Gather(by_frame, kPose, gradient);
+      modes.Remove(gradient);
       const double share = std::min(1.0, double(++evaluations) / search_.iterations);
       if (progress_ != nullptr) {
         ISO_RETURN_IF_ERROR(progress_((done_work_ + share * Work(level)) / all_work_));
       }
-      return value + wall;
+      return entropy + beside;
     };
-    std::vector<double> at_rest(controls_.size(), 0.0), unused(controls_.size());
-    ISO_ASSIGN_OR_RETURN(found.entropy_before, entropy(at_rest, unused));
+    const std::vector<double> at_rest(controls_.size(), 0.0);
+    std::vector<double> unused(controls_.size());
+    ISO_RETURN_IF_ERROR(cost(at_rest, unused).status());
+    found.entropy_before = entropy;
     const bool first = done_work_ == 0;
     ISO_ASSIGN_OR_RETURN(const Minimum minimum,
-                         Minimize(entropy, first ? kFirstStepMm : kLaterStepMm, search_.iterations,
+                         Minimize(cost, first ? kFirstStepMm : kLaterStepMm, search_.iterations,
                                   kLeastFall, controls_));
-    found.entropy_after = minimum.value;
+    modes.Remove(controls_);
+    ISO_RETURN_IF_ERROR(cost(controls_, unused).status());
+    found.entropy_after = entropy;
     found.evaluations += minimum.evaluations;
     done_work_ += Work(level);
     return absl::OkStatus();
@@ -243,12 +264,12 @@ class Search {
 
   const Acquisition& acquisition_;
   const MotionSearch& search_;
+  const AngularSteps steps_;
   const ops::Registry& registry_;
   ops::Device& device_;
   const MotionProgress& progress_;
   ThreadPool threads_;
   const std::unique_ptr<FrameModel> model_ = NewPoseModel();
-  Trajectory base_;  // what poses change
   int spans_;
   std::vector<double> controls_;
   double done_work_ = 0, all_work_ = 0;
@@ -270,7 +291,7 @@ absl::Status CheckViews(const Acquisition& acquisition) {
 }  // namespace
 
 MotionSearch DefaultMotionSearch(int views, const FdkSettings& fdk) {
-  MotionSearch search{.levels = {{4, 64}, {8, 64}, {16, 96}, {32, 96}, {32, 128}}, .fdk = fdk};
+  MotionSearch search{.levels = {{4, 64}, {8, 64}, {16, 96}}, .fdk = fdk};
   search.fdk.window = ops::FilterWindow::kHann;
   search.fdk.cutoff = 1;
   search.fdk.precision = ops::Precision::kExact;
@@ -318,7 +339,9 @@ absl::StatusOr<FoundMotion> FindMotion(const Acquisition& acquisition, const Mot
   ISO_ASSIGN_OR_RETURN(const BinnedLines finest,
                        FinestLines(acquisition, BinsFor(acquisition, grid.spacing.x), frames, doses,
                                    registry, device));
-  return Search(acquisition, search, registry, device, progress).Run(finest);
+  ISO_RETURN_IF_ERROR(CheckWholeWidth(acquisition, finest));
+  ISO_ASSIGN_OR_RETURN(AngularSteps steps, AngularSteps::Create(acquisition.trajectory));
+  return Search(acquisition, search, std::move(steps), registry, device, progress).Run(finest);
 }
 
 // The mean of rotation vectors is that of small turns only; taken off again it vanishes.

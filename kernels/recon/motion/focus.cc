@@ -1,6 +1,7 @@
 #include "kernels/recon/motion/focus.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/detector_rows.h"
@@ -91,29 +92,64 @@ void Focus::Mark() {
   });
 }
 
-absl::StatusOr<double> Focus::Evaluate(std::span<const ProjectionMatrix> matrices,
-                                       std::span<ops::MatrixSlope> slopes) {
-  std::vector<ProjectionMatrix> filtered;
-  for (const ProjectionMatrix& matrix : matrices) {
-    filtered.push_back(WithColumnsBefore(Binned(matrix, bins_), plan_.first_column));
+double Focus::Criterion() {
+  double sum = 0;
+  int64_t count = 0;
+  for (size_t i = 0; i < voxels_.size(); ++i) {
+    if (counted_[i] == 0) continue;
+    sum += voxels_[i];
+    ++count;
   }
-  ISO_RETURN_IF_ERROR(volume_->Clear());
-  ISO_RETURN_IF_ERROR(backproject_->Run(filtered, *filtered_, *volume_));
-  const HostView3<float> voxels(voxels_.data(), plan_.grid.shape());
-  const HostView3<float> by_voxel(by_voxel_.data(), plan_.grid.shape());
-  ISO_RETURN_IF_ERROR(volume_->Download(0, voxels));
+  const double mean = sum / static_cast<double>(count);
+  if (first_mean_ == 0) first_mean_ = mean;
+  const auto factor = static_cast<float>(first_mean_ / mean);
+  for (float& value : voxels_) value *= factor;
   const double water = plan_.hounsfield.mu_water_per_mm;
   const HistogramBins bins{.least = kLeast * water,
                            .width = kBin * water,
                            .count = static_cast<int>((kMost - kLeast) / kBin)};
-  const double entropy = HistogramEntropy(voxels, counted_, bins, threads_, by_voxel);
-  ISO_RETURN_IF_ERROR(volume_->Upload(0, by_voxel));
+  const Shape3 shape = plan_.grid.shape();
+  const double entropy = HistogramEntropy({voxels_.data(), shape}, counted_, bins, threads_,
+                                          {by_voxel_.data(), shape});
+  // A voxel changes the mean, too, and by that all the others.
+  double by_factor = 0;
+  for (size_t i = 0; i < voxels_.size(); ++i) {
+    by_factor += static_cast<double>(voxels_[i]) * by_voxel_[i];
+  }
+  const auto by_mean = static_cast<float>(by_factor / sum);
+  for (size_t i = 0; i < voxels_.size(); ++i) {
+    by_voxel_[i] = counted_[i] == 0 ? 0 : by_voxel_[i] * factor - by_mean;
+  }
+  return entropy;
+}
+
+absl::StatusOr<double> Focus::Evaluate(std::span<const ProjectionMatrix> matrices,
+                                       std::span<const double> shares,
+                                       std::span<ops::MatrixSlope> slopes,
+                                       std::span<double> by_share) {
+  // What a view adds goes with 1 / w²: a matrix divided by the root of its share adds that share.
+  std::vector<ProjectionMatrix> filtered;
+  for (size_t view = 0; view < matrices.size(); ++view) {
+    filtered.push_back(WithColumnsBefore(Binned(matrices[view], bins_), plan_.first_column));
+    for (double& element : filtered.back().m) element /= std::sqrt(shares[view]);
+  }
+  ISO_RETURN_IF_ERROR(volume_->Clear());
+  ISO_RETURN_IF_ERROR(backproject_->Run(filtered, *filtered_, *volume_));
+  const Shape3 shape = plan_.grid.shape();
+  ISO_RETURN_IF_ERROR(volume_->Download(0, HostView3<float>(voxels_.data(), shape)));
+  const double entropy = Criterion();
+  ISO_RETURN_IF_ERROR(volume_->Upload(0, HostView3<const float>(by_voxel_.data(), shape)));
   ISO_RETURN_IF_ERROR(gradient_->Run(filtered, *filtered_, *volume_, slopes));
   // u' = (u - shift_u) / bin + columns before the first, v' alike: so much of the third row is in
   // the first and the second.
   const double of_u = plan_.first_column - (bins_.first_column + (bins_.bin - 1) / 2.0) / bins_.bin;
   const double of_v = -(bins_.first_row + (bins_.bin - 1) / 2.0) / bins_.bin;
-  for (ops::MatrixSlope& slope : slopes) {
+  for (size_t view = 0; view < matrices.size(); ++view) {
+    ops::MatrixSlope& slope = slopes[view];
+    double by_length = 0;
+    for (int i = 0; i < 12; ++i) by_length += slope[i] * filtered[view].m[i];
+    by_share[view] = -0.5 * by_length / shares[view];
+    for (double& element : slope) element /= std::sqrt(shares[view]);
     for (int i = 0; i < 4; ++i) {
       slope[8 + i] += of_u * slope[i] + of_v * slope[4 + i];
       slope[i] /= bins_.bin;

@@ -31,9 +31,13 @@ class Focus {
   static int64_t HostBytes(const ReconstructionPlan& plan);
 
   /// The entropy of the volume's values (histogram_entropy.h) for these matrices, one for each
-  /// view, of pixels that are not binned, and its derivatives by them. Errors: a device's.
+  /// view, of pixels that are not binned, with w = 1 at the isocentre, and for views that count so
+  /// much (1: as at rest); and its derivatives by both. The values are divided by their mean and
+  /// multiplied by that of the first evaluation: else fainter volumes would be held to be sharper.
+  /// Errors: a device's.
   absl::StatusOr<double> Evaluate(std::span<const ProjectionMatrix> matrices,
-                                  std::span<ops::MatrixSlope> slopes);
+                                  std::span<const double> shares,
+                                  std::span<ops::MatrixSlope> slopes, std::span<double> by_share);
 
  private:
   Focus(const ReconstructionPlan& plan, const PixelBins& bins, ThreadPool& threads)
@@ -41,6 +45,8 @@ class Focus {
   absl::Status Filter(const FdkMethods& methods, HostView3<const float> lines);
   /// Voxels that nearly all views see, two voxels from what they do not.
   void Mark();
+  /// The criterion of `voxels_`, its derivatives into `by_voxel_`.
+  double Criterion();
 
   const ReconstructionPlan& plan_;
   const PixelBins bins_;
@@ -52,6 +58,7 @@ class Focus {
   std::unique_ptr<ops::MatrixGradient> gradient_;
   std::vector<uint8_t> counted_;
   std::vector<float> voxels_, by_voxel_;
+  double first_mean_ = 0;
 };
 
 }  // namespace isocenter::recon

@@ -15,12 +15,12 @@ struct HistogramBins {
   int count = 1;
 };
 
-/// The entropy of a volume's values: H = -Σ p·ln p over the bins, p the share of the voxels in each.
-/// It is small where tissues have values of their own: double contours and streaks of frames that do
-/// not fit together spread them. A voxel counts in its bin and both beside it by the quadratic
-/// B-spline of its distance from their centres, so that H has derivatives. Of ten criteria of
-/// volumes of moving heads it told motion best (docs/adr/0095, and Sisniega et al., Phys. Med. Biol.
-/// 62 (2017) 3712, who compare entropies with others).
+/// The entropy of a volume's values: H = -Σ p·ln p over the bins, p the share of the voxels in
+/// each. It is small where tissues have values of their own: double contours and streaks of frames
+/// that do not fit together spread them. A voxel counts in its bin and both beside it by the
+/// quadratic B-spline of its distance from their centres, so that H has derivatives. Of ten
+/// criteria of volumes of moving heads it told motion best (docs/adr/0095, and Sisniega et al.,
+/// Phys. Med. Biol. 62 (2017) 3712, who compare entropies with others).
 ///
 /// `volume` [z][y][x]; `counted`, as many, is not 0 where a voxel counts. `slopes` becomes dH/df of
 /// every voxel. The same bits for any number of threads.
