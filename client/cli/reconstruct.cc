@@ -26,10 +26,12 @@
 #include "client/cli/output/iteration_printer.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
+#include "client/cli/output/motion_text.h"
 #include "client/cli/output/table.h"
 #include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
 #include "client/formats/fan_beam_scan.h"
+#include "client/formats/file.h"
 #include "client/formats/volume_writer.h"
 #include "client/imaging/convergence_plot.h"
 #include "kernels/backends.h"
@@ -37,8 +39,11 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/geometry/limited_arc.h"
+#include "kernels/geometry/motion_curve.h"
 #include "kernels/geometry/patient_position.h"
 #include "kernels/recon/iterative/refinement.h"
+#include "kernels/recon/motion/compensation.h"
+#include "kernels/recon/motion/find_motion.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/rings.h"
@@ -78,6 +83,8 @@ struct Options {
   bool stripes = false;
   bool scatter = false;
   bool cone_beam = false;
+  bool motion = false;
+  std::string poses;
   JsonOutput json;
 };
 
@@ -85,6 +92,7 @@ struct Options {
 struct Outcome {
   std::vector<recon::IterationReport> iterations;
   std::vector<std::string> findings;
+  std::optional<recon::FoundMotion> motion;
 };
 
 ops::FilterWindow WindowNamed(const std::string& name) {
@@ -178,13 +186,55 @@ absl::Status SmallerSizeHelps(const absl::Status& status) {
                       absl::StrCat(status.message(), "; choose a smaller --size or --grid"));
 }
 
-absl::StatusOr<Outcome> Run(const recon::ReconstructionPlan& plan, const Options&,
-                            const std::vector<ops::Device*>& devices, const LocalFrames& frames,
-                            HostView3<float> volume) {
+/// How the object moved; the host's cores search where the device has no derivatives by matrices.
+absl::StatusOr<recon::FoundMotion> FindMotion(const recon::ReconstructionPlan& plan,
+                                              const Options& options, ops::Device& device,
+                                              const LocalFrames& frames) {
+  ops::Device* searches = &device;
+  std::unique_ptr<ops::Device> host;
+  if (!Backends().matrix_gradient.Find(device.backend()).ok()) {
+    ISO_ASSIGN_OR_RETURN(host, Backends().OpenDevice("cpu", {.threads = options.threads}));
+    searches = host.get();
+  }
+  const recon::Acquisition& acquisition = plan.acquisition;
+  const recon::MotionSearch search = recon::DefaultMotionSearch(plan.views(), plan.settings);
+  ISO_ASSIGN_OR_RETURN(const recon::MotionMemory memory,
+                       recon::MotionMemoryOf(acquisition, search, Backends(), *searches));
+  ISO_RETURN_IF_ERROR(CheckAvailableMemory(
+      "the search for motion",
+      memory.host_bytes + (searches->traits().own_memory ? 0 : memory.device_bytes)));
+  std::fprintf(options.json.progress(), "motion: searched for on %s\n",
+               searches->description().c_str());
+  std::fflush(options.json.progress());
+  return recon::FindMotion(acquisition, search, frames.view(), frames.doses(), Backends(),
+                           *searches);
+}
+
+absl::Status ReconstructFrames(const recon::ReconstructionPlan& plan,
+                               const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                               HostView3<float> volume) {
   ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                        recon::Reconstructor::Create(plan, Backends(), devices));
-  ISO_RETURN_IF_ERROR(reconstructor->Run(frames.view(), volume, frames.doses()));
-  return Outcome();
+  return reconstructor->Run(frames.view(), volume, frames.doses());
+}
+
+absl::StatusOr<Outcome> Run(const recon::ReconstructionPlan& plan, const Options& options,
+                            const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                            HostView3<float> volume) {
+  Outcome outcome;
+  if (options.motion) {
+    ISO_ASSIGN_OR_RETURN(outcome.motion, FindMotion(plan, options, *devices[0], frames));
+    outcome.findings.push_back(MotionSummary(*outcome.motion));
+    std::fprintf(stderr, "isocenter: %s\n", outcome.findings.back().c_str());
+  }
+  if (outcome.motion && outcome.motion->moved) {
+    ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan at_rest,
+                         recon::WithMotion(plan, outcome.motion->poses));
+    ISO_RETURN_IF_ERROR(ReconstructFrames(at_rest, devices, frames, volume));
+  } else {
+    ISO_RETURN_IF_ERROR(ReconstructFrames(plan, devices, frames, volume));
+  }
+  return outcome;
 }
 
 absl::StatusOr<Outcome> Run(const recon::SecondPassPlan& plan, const Options&,
@@ -264,6 +314,7 @@ absl::Status ReportVolume(const Options& options, const VolumeGrid& grid, int64_
                                {"seconds", done.seconds}});
     if (done.objective) entry["objective"] = *done.objective;
   }
+  if (outcome.motion) json["motion"] = MotionJson(*outcome.motion);
   return options.json.Report(
       absl::StrFormat("%dx%dx%d voxels of %.4g mm in %.2f s on %d x %s\n", grid.nx, grid.ny,
                       grid.nz, grid.spacing.x, seconds, devices.size(), devices[0]->description()),
@@ -287,6 +338,7 @@ absl::Status CheckGatingFlags(const Options& options) {
         {"--scatter", options.scatter, "second passes are of all frames"},
         {"--cone-beam", options.cone_beam, "second passes are of all frames"},
         {"--stripes", options.stripes, "second passes are of all frames"},
+        {"--motion", options.motion, "it is looked for in all frames"},
         {"--curve", !options.curve.empty(), "there is a curve of one volume only"},
         {"--deadline", options.deadline_seconds > 0, "all gates have the same passes"},
         {"--cycle-smoothing or --cycle-rounds with fdk", options.gating.together() && !iterative,
@@ -296,11 +348,39 @@ absl::Status CheckGatingFlags(const Options& options) {
   return absl::OkStatus();
 }
 
+formats::Destination PosesDestination(const Options& options) {
+  return {.flag = "--poses",
+          .path = options.poses,
+          .endings = {".csv"},
+          .inputs = {options.acquisition.input, options.acquisition.projections,
+                     options.acquisition.matrices}};
+}
+
+/// Matrices of a motion are those of filtered back-projection alone, once.
+absl::Status CheckMotionFlags(const Options& options) {
+  if (!options.poses.empty()) {
+    if (!options.motion) return flags::WrongUsage("--poses without --motion, which finds them");
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(PosesDestination(options)));
+  }
+  if (!options.motion) return absl::OkStatus();
+  for (const auto& [flag, given] : {std::pair("--metal", options.metal),
+                                    {"--bone", options.bone},
+                                    {"--scatter", options.scatter},
+                                    {"--cone-beam", options.cone_beam},
+                                    {"--stripes", options.stripes}}) {
+    if (!given) continue;
+    return flags::WrongUsage(
+        absl::StrCat(flag, " with --motion; legal is one of them, both begin with the frames"));
+  }
+  return absl::OkStatus();
+}
+
 /// Settings of the algorithm; none for fdk. Checks all flags that need no acquisition.
 absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options& options) {
   ISO_RETURN_IF_ERROR(ChosenGrid(options.acquisition).status());
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(VolumeDestination(options)));
   ISO_RETURN_IF_ERROR(options.json.Check({options.acquisition.input}));
+  ISO_RETURN_IF_ERROR(CheckMotionFlags(options));
   const bool iterative = options.algorithm != "fdk";
   std::vector<std::string> of_passes = ChangedFlags(options.iterative);
   if (!options.curve.empty()) of_passes.emplace_back("--curve");
@@ -319,6 +399,7 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
                                     {"--bone", options.bone},
                                     {"--scatter", options.scatter},
                                     {"--cone-beam", options.cone_beam},
+                                    {"--motion", options.motion},
                                     {"--stripes", options.stripes}}) {
     if (!given) continue;
     return flags::WrongUsage(absl::StrCat(flag, " with --algorithm ", options.algorithm,
@@ -352,6 +433,7 @@ absl::Status ReconstructSlices(const Options& o) {
       {"--bone", o.bone},
       {"--scatter", o.scatter},
       {"--cone-beam", o.cone_beam},
+      {"--motion", o.motion},
       {"--stripes", o.stripes},
       {"--projections", !o.acquisition.projections.empty()},
       {"--i0", o.acquisition.i0.has_value()},
@@ -470,6 +552,9 @@ absl::Status Reconstruct(Options options) {
   const VolumeGrid grid = volume.grid;
   volume.grid = PatientGrid(volume.grid, patient_position);
   ISO_RETURN_IF_ERROR(formats::WriteVolume(options.out, volume));
+  if (!options.poses.empty()) {
+    ISO_RETURN_IF_ERROR(formats::WriteText(options.poses, MotionText(outcome.motion->poses)));
+  }
   return ReportVolume(options, grid, source->header().frame_count(), devices, outcome, warnings,
                       seconds);
 }
@@ -527,6 +612,14 @@ void AddCorrectionFlags(flags::Command correct, Options& o) {
                     "a second pass that takes the cone-beam artefact of bone and air off");
   correct.AddSwitch("--stripes", o.stripes,
                     "a second pass that takes off what pixels have too much in all views");
+  correct.AddSwitch("--motion", o.motion,
+                    "find how the object moved as a whole during the scan, and take it out "
+                    "(docs/motion.md)");
+  correct
+      .Add("--poses", o.poses,
+           "also write the pose of each frame that --motion found, as `simulate --motion` reads "
+           "them, to this .csv")
+      .Type("FILE");
   correct.AddSwitch("--rings", o.rings,
                     "take rings around the axis off the volume (docs/second-pass.md)");
 }

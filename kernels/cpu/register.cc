@@ -27,6 +27,7 @@ void Register(ops::Registry& registry) {
   registry.preprocess.Add("cpu", "simd", NewPreprocess);
   registry.ramp_filter.Add("cpu", "fft", {NewRampFilter, RampFilterBytes});
   registry.backproject.Add("cpu", "voxel", {NewBackprojectVoxel, BackprojectVoxelBytes});
+  registry.matrix_gradient.Add("cpu", "gather", NewMatrixGradient);
   registry.to_hounsfield.Add("cpu", "simd", NewToHounsfield);
   using Model = ops::ProjectorModel;
   ops::ProjectorMethods& joseph = registry.projectors[Model::kJoseph];

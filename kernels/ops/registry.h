@@ -17,6 +17,7 @@
 #include "kernels/ops/corrections.h"
 #include "kernels/ops/device.h"
 #include "kernels/ops/fan_beam.h"
+#include "kernels/ops/matrix_gradient.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/projector.h"
 #include "kernels/ops/rings.h"
@@ -127,6 +128,7 @@ using DeviceFactory = std::function<absl::StatusOr<std::unique_ptr<Device>>(cons
 using PreprocessFactory = Factory<Preprocess>;
 using RampFilterFactory = Factory<RampFilter, RampFilterSpec>;
 using BackprojectFactory = Factory<Backproject>;
+using MatrixGradientFactory = Factory<MatrixGradient>;
 using ToHounsfieldFactory = Factory<ToHounsfield>;
 using NormalizeCountsFactory = Factory<NormalizeCounts, Calibration>;
 using RecoverOverexposedFactory = Factory<RecoverOverexposed, Calibration>;
@@ -175,6 +177,7 @@ struct Registry {
   MethodTable<PreprocessFactory> preprocess;
   MethodTable<RampFilterFactory> ramp_filter;
   MethodTable<BackprojectFactory> backproject;
+  MethodTable<MatrixGradientFactory> matrix_gradient;
   MethodTable<ToHounsfieldFactory> to_hounsfield;
   std::map<ProjectorModel, ProjectorMethods> projectors;
   MethodTable<ArithmeticFactory> arithmetic;

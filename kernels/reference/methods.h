@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/ops/arithmetic.h"
 #include "kernels/ops/corrections.h"
+#include "kernels/ops/matrix_gradient.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/rings.h"
 #include "kernels/ops/second_pass.h"
@@ -24,6 +25,7 @@ std::unique_ptr<ops::Preprocess> NewPreprocess();
 /// Errors: INVALID_ARGUMENT (a specification out of range).
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(const ops::RampFilterSpec& spec);
 std::unique_ptr<ops::Backproject> NewBackprojectVoxel();
+std::unique_ptr<ops::MatrixGradient> NewMatrixGradient();
 std::unique_ptr<ops::ToHounsfield> NewToHounsfield();
 std::unique_ptr<ops::Arithmetic> NewArithmetic();
 std::unique_ptr<ops::Variation> NewVariation();

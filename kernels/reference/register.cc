@@ -44,6 +44,8 @@ void Register(ops::Registry& registry) {
       [](ops::Session&, const ops::RampFilterSpec& spec) { return NewRampFilter(spec); });
   registry.backproject.Add("reference", "voxel",
                            [](ops::Session&) { return NewBackprojectVoxel(); });
+  registry.matrix_gradient.Add("reference", "voxel",
+                               [](ops::Session&) { return NewMatrixGradient(); });
   registry.to_hounsfield.Add("reference", "plain", [](ops::Session&) { return NewToHounsfield(); });
   AddProjector(registry, ops::ProjectorModel::kJoseph, JosephEntries);
   AddProjector(registry, ops::ProjectorModel::kSiddon, SiddonEntries);

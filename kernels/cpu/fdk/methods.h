@@ -15,6 +15,7 @@ absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(ops::Session& ses
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Session& session,
                                                                const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Session& session);
+absl::StatusOr<std::unique_ptr<ops::MatrixGradient>> NewMatrixGradient(ops::Session& session);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Session& session);
 
 /// Device memory that two of them take for themselves; the others take nothing.

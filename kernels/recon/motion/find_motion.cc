@@ -1,0 +1,364 @@
+#include "kernels/recon/motion/find_motion.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/geometry/field_of_view.h"
+#include "kernels/recon/completeness/cut_rows.h"
+#include "kernels/recon/line_converter.h"
+#include "kernels/recon/motion/angular_steps.h"
+#include "kernels/recon/motion/focus.h"
+#include "kernels/recon/motion/matrix_model.h"
+#include "kernels/recon/motion/minimize.h"
+#include "kernels/recon/motion/similarity.h"
+#include "kernels/recon/motion/way.h"
+
+namespace isocenter::recon {
+namespace {
+
+constexpr int kPose = 6;
+// What the first step of a search moves all parameters by together, in mm.
+constexpr double kFirstStepMm = 1, kLaterStepMm = 0.2;
+constexpr double kLeastFall = 2e-5;  // of the entropy, in five iterations
+constexpr int kChunkViews = 16;      // converted at once
+// Of the entropy, for each mm of the parameters' way: longer ones must make the volume sharper.
+constexpr double kWayWeight = 0.003;
+// A volume that views have moved out of is sharp, too. Parameters beyond so many mm cost as much as
+// any sharpness could gain; the way there is flat, so that smaller ones cost nothing.
+constexpr double kFarthestMm = 15;
+constexpr int kWall = 8;  // the power of it
+
+/// Binned frames of all views in host memory.
+struct BinnedLines {
+  PixelBins bins;  // of the detector's own pixels
+  Shape3 shape;
+  std::vector<float> lines;
+  HostView3<const float> view() const { return {lines.data(), shape}; }
+};
+
+/// `bin` x `bin` pixels of each of the frames, whose first is view `first_view` of `binned`.
+void Bin(HostView3<const float> frames, const PixelBins& bins, int64_t first_view,
+         BinnedLines& binned) {
+  const float share = 1.f / static_cast<float>(bins.bin * bins.bin);
+  const HostView3<float> out(binned.lines.data(), binned.shape);
+  for (int64_t view = 0; view < frames.shape().slow; ++view) {
+    for (int64_t v = 0; v < binned.shape.middle; ++v) {
+      float* const row = out.row(first_view + view, v);
+      std::fill_n(row, binned.shape.fast, 0.f);
+      for (int j = 0; j < bins.bin; ++j) {
+        const float* const from = frames.row(view, bins.first_row + v * bins.bin + j);
+        for (int64_t u = 0; u < binned.shape.fast; ++u) {
+          for (int i = 0; i < bins.bin; ++i) row[u] += from[bins.first_column + u * bins.bin + i];
+        }
+      }
+      for (int64_t u = 0; u < binned.shape.fast; ++u) row[u] *= share;
+    }
+  }
+}
+
+BinnedLines RoomFor(const Acquisition& binned, const PixelBins& bins) {
+  BinnedLines room{.bins = bins,
+                   .shape = {static_cast<int64_t>(binned.trajectory.size()), binned.detector.rows,
+                             binned.detector.columns}};
+  room.lines.resize(room.shape.count());
+  return room;
+}
+
+/// Bins of bins, as bins of pixels.
+PixelBins Then(const PixelBins& first, const PixelBins& then) {
+  return {.bin = first.bin * then.bin,
+          .first_column = first.first_column + first.bin * then.first_column,
+          .first_row = first.first_row + first.bin * then.first_row};
+}
+
+absl::StatusOr<BinnedLines> FinestLines(const Acquisition& acquisition, const PixelBins& bins,
+                                        const ops::RawFrames& frames, std::span<const float> doses,
+                                        const ops::Registry& registry, ops::Device& device) {
+  const Detector& detector = acquisition.detector;
+  BinnedLines finest = RoomFor(Binned(acquisition, bins), bins);
+  ISO_ASSIGN_OR_RETURN(const auto session, device.NewSession());
+  ISO_ASSIGN_OR_RETURN(
+      const auto converter,
+      LineConverter::Create(acquisition, {0, detector.rows}, kChunkViews, registry, *session));
+  const int views = static_cast<int>(acquisition.trajectory.size());
+  std::vector<float> chunk;
+  for (int view = 0; view < views; view += kChunkViews) {
+    const int count = std::min(kChunkViews, views - view);
+    const Shape3 shape{count, detector.rows, detector.columns};
+    chunk.resize(shape.count());
+    const HostView3<float> lines(chunk.data(), shape);
+    ISO_RETURN_IF_ERROR(
+        converter->Run(frames.views(view, count), DosesOf(doses, view, count), lines));
+    Bin(HostView3<const float>(lines), bins, view, finest);
+  }
+  return finest;
+}
+
+// What the detector's edge cuts changes with every pose, and with it the volume's values: a still
+// head that is wider than the detector is sharper by 0.07 with poses that it never had.
+absl::Status CheckWholeWidth(const Acquisition& acquisition, const BinnedLines& finest) {
+  const Acquisition binned = Binned(acquisition, finest.bins);
+  CutRows cut(binned);
+  std::vector<CutRows::Row> rows(binned.detector.rows);
+  bool found = false;
+  for (int64_t view = 0; view < finest.shape.slow; ++view) {
+    for (int v = 0; v < binned.detector.rows; ++v) {
+      const std::span<const float> row(finest.view().row(view, v), finest.shape.fast);
+      rows[v] = {v, std::as_bytes(row)};
+    }
+    found |= cut.Add(rows, 0);
+  }
+  if (!found) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "a motion cannot be told from frames that do not see the whole width: ", cut.Text()));
+}
+
+/// One search: the curve as it is known, refined from level to level.
+class Search {
+ public:
+  Search(const Acquisition& acquisition, const MotionSearch& search, AngularSteps steps,
+         const ops::Registry& registry, ops::Device& device, const MotionProgress& progress)
+      : acquisition_(acquisition),
+        search_(search),
+        steps_(std::move(steps)),
+        registry_(registry),
+        device_(device),
+        progress_(progress),
+        threads_(device.limits().threads),
+        spans_(search.levels.front().spans),
+        controls_(size_t(spans_ + 3) * kPose, 0.0) {
+    for (const MotionLevel& level : search.levels) all_work_ += Work(level);
+  }
+
+  absl::StatusOr<FoundMotion> Run(const BinnedLines& finest) {
+    FoundMotion found;
+    for (const MotionLevel& level : search_.levels) {
+      ISO_RETURN_IF_ERROR(RunLevel(level, finest, found));
+    }
+    found.poses = AboutTheirMean(Poses());
+    found.moved = found.entropy_before - found.entropy_after >= kLeastEntropyGain;
+    if (!found.moved) std::fill(found.poses.begin(), found.poses.end(), RigidPose());
+    return found;
+  }
+
+ private:
+  int views() const { return static_cast<int>(acquisition_.trajectory.size()); }
+
+  static double Work(const MotionLevel& level) { return std::pow(level.voxels, 3); }
+
+  std::vector<RigidPose> Poses() const {
+    std::vector<double> of_frames(size_t(views()) * kPose);
+    FrameSpline(views(), spans_).Evaluate(controls_, kPose, of_frames);
+    std::vector<RigidPose> poses;
+    for (int view = 0; view < views(); ++view) {
+      poses.push_back(PoseFrom(std::span(of_frames).subspan(size_t(view) * kPose, kPose)));
+    }
+    return poses;
+  }
+
+  absl::Status RunLevel(const MotionLevel& level, const BinnedLines& finest, FoundMotion& found) {
+    while (spans_ < level.spans) {
+      controls_ = WithTwiceTheSpans(controls_, kPose, spans_);
+      spans_ *= 2;
+    }
+    ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
+                         AutoGrid(acquisition_.trajectory, acquisition_.detector, level.voxels));
+    const PixelBins again = BinsFor(Binned(acquisition_, finest.bins), grid.spacing.x);
+    const PixelBins bins = Then(finest.bins, again);
+    const ops::Device* const devices[] = {&device_};
+    ISO_ASSIGN_OR_RETURN(const ReconstructionPlan plan,
+                         MakePlan(Binned(acquisition_, bins), grid, search_.fdk, registry_, devices,
+                                  Arrival::kComplete));
+    BinnedLines coarse = RoomFor(plan.acquisition, bins);
+    Bin(finest.view(), again, 0, coarse);
+    ISO_ASSIGN_OR_RETURN(const auto focus,
+                         Focus::Create(plan, bins, coarse.view(), registry_, device_, threads_));
+    return Sharpen(level, *focus, found);
+  }
+
+  // The mean over the frames of Σ (parameter / farthest)^8, and its derivatives on top of those
+  // that are there.
+  double AddWall(std::span<const double> of_frames, std::span<double> by_frame) const {
+    double wall = 0;
+    for (size_t i = 0; i < of_frames.size(); ++i) {
+      const double share = of_frames[i] / kFarthestMm;
+      const double slope = std::pow(share, kWall - 1) / views();
+      wall += share * slope;
+      by_frame[i] += kWall * slope / kFarthestMm;
+    }
+    return wall;
+  }
+
+  // The entropy where the frames' poses are `of_frames`, its derivatives into `by_frame`.
+  absl::StatusOr<double> Entropy(Focus& focus, std::span<const double> of_frames,
+                                 std::span<double> by_frame) {
+    const auto of_view = [](auto all, int view) {
+      return all.subspan(size_t(view) * kPose, kPose);
+    };
+    std::vector<double> lengths(views()), shares(views()), by_share(views());
+    std::vector<ProjectionMatrix> matrices(views());
+    std::vector<ops::MatrixSlope> slopes(views());
+    for (int view = 0; view < views(); ++view) {
+      matrices[view] = model_->Changed(acquisition_.trajectory[view], of_view(of_frames, view));
+      lengths[view] = matrices[view].m[11];
+      for (double& element : matrices[view].m) element /= lengths[view];
+    }
+    steps_.Evaluate(of_frames, shares);
+    ISO_ASSIGN_OR_RETURN(const double entropy, focus.Evaluate(matrices, shares, slopes, by_share));
+    for (int view = 0; view < views(); ++view) {
+      // Of Q / q with q Q's last element: (S - (S · Q / q) e) / q.
+      double dot = 0;
+      for (int i = 0; i < 12; ++i) dot += slopes[view][i] * matrices[view].m[i];
+      slopes[view][11] -= dot;
+      for (double& element : slopes[view]) element /= lengths[view];
+      model_->Pull(acquisition_.trajectory[view], of_view(of_frames, view), slopes[view],
+                   of_view(by_frame, view));
+    }
+    steps_.Gather(shares, by_share, by_frame);
+    return entropy;
+  }
+
+  absl::Status Sharpen(const MotionLevel& level, Focus& focus, FoundMotion& found) {
+    const FrameSpline spline(views(), spans_);
+    ISO_ASSIGN_OR_RETURN(const SimilarityModes modes,
+                         SimilarityModes::Create(acquisition_.trajectory, spline));
+    std::vector<double> of_frames(size_t(views()) * kPose), by_frame(of_frames.size());
+    std::vector<double> told(controls_.size());
+    double entropy = 0;
+    int evaluations = 0;
+    const Function cost = [&](std::span<const double> controls,
+                              std::span<double> gradient) -> absl::StatusOr<double> {
+      told.assign(controls.begin(), controls.end());
+      modes.Remove(told);
+      spline.Evaluate(told, kPose, of_frames);
+      ISO_ASSIGN_OR_RETURN(entropy, Entropy(focus, of_frames, by_frame));
+      const double beside =
+          AddWall(of_frames, by_frame) + AddWay(of_frames, kPose, kWayWeight, by_frame);
+      spline.Gather(by_frame, kPose, gradient);
+      modes.Remove(gradient);
+      const double share = std::min(1.0, double(++evaluations) / search_.iterations);
+      if (progress_ != nullptr) {
+        ISO_RETURN_IF_ERROR(progress_((done_work_ + share * Work(level)) / all_work_));
+      }
+      return entropy + beside;
+    };
+    const std::vector<double> at_rest(controls_.size(), 0.0);
+    std::vector<double> unused(controls_.size());
+    ISO_RETURN_IF_ERROR(cost(at_rest, unused).status());
+    found.entropy_before = entropy;
+    const bool first = done_work_ == 0;
+    ISO_ASSIGN_OR_RETURN(const Minimum minimum,
+                         Minimize(cost, first ? kFirstStepMm : kLaterStepMm, search_.iterations,
+                                  kLeastFall, controls_));
+    modes.Remove(controls_);
+    ISO_RETURN_IF_ERROR(cost(controls_, unused).status());
+    found.entropy_after = entropy;
+    found.evaluations += minimum.evaluations;
+    done_work_ += Work(level);
+    return absl::OkStatus();
+  }
+
+  const Acquisition& acquisition_;
+  const MotionSearch& search_;
+  const AngularSteps steps_;
+  const ops::Registry& registry_;
+  ops::Device& device_;
+  const MotionProgress& progress_;
+  ThreadPool threads_;
+  const std::unique_ptr<FrameModel> model_ = NewPoseModel();
+  int spans_;
+  std::vector<double> controls_;
+  double done_work_ = 0, all_work_ = 0;
+};
+
+int MostVoxels(const MotionSearch& search) {
+  int most = 0;
+  for (const MotionLevel& level : search.levels) most = std::max(most, level.voxels);
+  return most;
+}
+
+absl::Status CheckViews(const Acquisition& acquisition) {
+  if (acquisition.trajectory.size() >= kLeastMotionViews) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a motion cannot be told from ", acquisition.trajectory.size(),
+                   " frames; legal is ", kLeastMotionViews, " or more"));
+}
+
+}  // namespace
+
+MotionSearch DefaultMotionSearch(int views, const FdkSettings& fdk) {
+  MotionSearch search{.levels = {{4, 64}, {8, 64}, {16, 96}}, .fdk = fdk};
+  search.fdk.window = ops::FilterWindow::kHann;
+  search.fdk.cutoff = 1;
+  search.fdk.precision = ops::Precision::kExact;
+  search.fdk.backproject_method.clear();
+  // A span has six frames at least.
+  std::erase_if(search.levels, [&](const MotionLevel& level) {
+    return level.spans > 4 && level.spans * 6 > views;
+  });
+  return search;
+}
+
+absl::StatusOr<MotionMemory> MotionMemoryOf(const Acquisition& acquisition,
+                                            const MotionSearch& search,
+                                            const ops::Registry& registry,
+                                            const ops::Device& device) {
+  ISO_RETURN_IF_ERROR(CheckViews(acquisition));
+  ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
+                       AutoGrid(acquisition.trajectory, acquisition.detector, MostVoxels(search)));
+  const Acquisition binned = Binned(acquisition, BinsFor(acquisition, grid.spacing.x));
+  const ops::Device* const devices[] = {&device};
+  ISO_ASSIGN_OR_RETURN(
+      const ReconstructionPlan plan,
+      OutlinePlan(binned, grid, search.fdk, registry, devices, Arrival::kComplete));
+  ISO_ASSIGN_OR_RETURN(const int64_t converting,
+                       LineConverter::DeviceBytes(acquisition, {0, acquisition.detector.rows},
+                                                  kChunkViews, registry, device));
+  const int64_t lines = FrameBytes(binned) * static_cast<int64_t>(binned.trajectory.size());
+  const int64_t chunk = int64_t{acquisition.detector.rows} * acquisition.detector.columns *
+                        kChunkViews * static_cast<int64_t>(sizeof(float));
+  return MotionMemory{.device_bytes = std::max(converting, Focus::DeviceBytes(plan, device)),
+                      .host_bytes = lines + std::max(chunk, lines + Focus::HostBytes(plan)) +
+                                    PlanningBytes(binned)};
+}
+
+absl::StatusOr<FoundMotion> FindMotion(const Acquisition& acquisition, const MotionSearch& search,
+                                       const ops::RawFrames& frames, std::span<const float> doses,
+                                       const ops::Registry& registry, ops::Device& device,
+                                       const MotionProgress& progress) {
+  ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
+  ISO_RETURN_IF_ERROR(CheckViews(acquisition));
+  ISO_RETURN_IF_ERROR(CheckFrames(acquisition, static_cast<int64_t>(acquisition.trajectory.size()),
+                                  frames, {}, doses));
+  ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
+                       AutoGrid(acquisition.trajectory, acquisition.detector, MostVoxels(search)));
+  ISO_ASSIGN_OR_RETURN(const BinnedLines finest,
+                       FinestLines(acquisition, BinsFor(acquisition, grid.spacing.x), frames, doses,
+                                   registry, device));
+  ISO_RETURN_IF_ERROR(CheckWholeWidth(acquisition, finest));
+  ISO_ASSIGN_OR_RETURN(AngularSteps steps, AngularSteps::Create(acquisition.trajectory));
+  return Search(acquisition, search, std::move(steps), registry, device, progress).Run(finest);
+}
+
+// The mean of rotation vectors is that of small turns only; taken off again it vanishes.
+std::vector<RigidPose> AboutTheirMean(std::vector<RigidPose> poses) {
+  constexpr int kPasses = 4;
+  const double share = 1 / static_cast<double>(poses.size());
+  for (int pass = 0; pass < kPasses; ++pass) {
+    RigidPose mean;
+    for (const RigidPose& pose : poses) {
+      mean.turn_rad = mean.turn_rad + share * pose.turn_rad;
+      mean.shift_mm = mean.shift_mm + share * pose.shift_mm;
+    }
+    // The object in its mean pose is what is at rest: T · mean⁻¹.
+    const RigidTransform back = Inverse(TransformOf(mean));
+    for (RigidPose& pose : poses) pose = PoseOf(Then(back, TransformOf(pose)));
+  }
+  return poses;
+}
+
+}  // namespace isocenter::recon
