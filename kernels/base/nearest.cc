@@ -74,6 +74,9 @@ std::string OneOf(const std::vector<std::string>& names) {
 std::string Nearest(absl::string_view word, const std::vector<std::string>& candidates) {
   const std::string plain = Plain(word);
   if (plain.empty() || plain.size() > kLongestWord) return "";
+  // One letter from a processor, and no processor: whoever writes it means the backend of GPUs.
+  const bool is_gpu = plain == "gpu";
+  if (is_gpu && std::ranges::find(candidates, "cuda") != candidates.end()) return "cuda";
   std::string nearest;
   size_t fewest = std::max<size_t>(1, plain.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
@@ -81,7 +84,7 @@ std::string Nearest(absl::string_view word, const std::vector<std::string>& cand
     if (other.size() > kLongestWord + fewest) continue;
     const size_t mistakes = Mistakes(plain, other);
     // All letters of a short name wrong is another name.
-    if (mistakes >= fewest || mistakes >= other.size()) continue;
+    if (mistakes >= fewest || mistakes >= other.size() || (is_gpu && other == "cpu")) continue;
     fewest = mistakes;
     nearest = candidate;
   }

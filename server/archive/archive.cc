@@ -53,6 +53,7 @@ Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database datab
                  std::unique_ptr<IndexChanges> changes)
     : directory_(std::move(directory)),
       lock_(std::move(lock)),
+      unnamed_({.directory = directory_ / "damaged"}),
       database_(std::move(database)),
       transfers_(std::move(transfers)),
       listing_(std::move(listing)),
@@ -164,7 +165,7 @@ absl::Status Archive::Delete(const std::string& job_id) {
   }
   changes_->NotifyListener();
   for (const std::string& name : directories) {
-    ISO_RETURN_IF_ERROR(RemoveAll(ResultDirectory(name)));
+    ISO_RETURN_IF_ERROR(Discard(name));
   }
   FillReserve(directory_);
   return absl::OkStatus();
@@ -224,7 +225,7 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
   }
   // The earlier result is invisible already; what cannot be removed now is removed at the next
   // Open().
-  for (const std::string& old : replaced) (void)RemoveAll(ResultDirectory(old));
+  for (const std::string& old : replaced) (void)Discard(old);
   FillReserve(directory_);
   if (!result.destinations.empty()) transfers_->NotifyListener();
   changes_->NotifyListener();

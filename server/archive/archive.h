@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "server/archive/database.h"
 #include "server/archive/dialect.h"
@@ -47,6 +48,13 @@ struct ResultFiles {
   std::filesystem::path raw;
 };
 
+/// Results that the index did not name when the archive was opened.
+struct UnnamedResults {
+  int count = 0;
+  std::filesystem::path directory;  // where they are now, absolute
+  bool index_is_empty = false;      // no job and no result: it is new, or the old one has been lost
+};
+
 /// Thread-safe. Whatever a function has reported done survives a crash of the process and of the
 /// machine. One process at a time uses an archive.
 ///
@@ -64,6 +72,8 @@ class Archive : public jobs::JobStore {
 
   /// What Open() has put right, as sentences for the log, without patient data.
   const std::vector<std::string>& repairs() const { return repairs_; }
+  /// What somebody has to look at, because it may be nowhere else.
+  const UnnamedResults& unnamed() const { return unnamed_; }
 
   absl::Status Save(const jobs::Job& job) override;
   /// In order of creation.
@@ -116,8 +126,12 @@ class Archive : public jobs::JobStore {
   std::filesystem::path StagingDirectory() const { return directory_ / "staging"; }
   std::filesystem::path ResultDirectory(const std::string& name) const;
   absl::Status Repair() ABSL_LOCKS_EXCLUDED(mutex_);
-  /// Moves a result, which is not whole, to where nobody looks for results.
-  absl::Status SetAside(const std::string& name);
+  /// Moves a result that the index does not name to where nobody looks for results. `which` begins
+  /// the sentence of repairs().
+  absl::Status SetAside(const std::string& name, absl::string_view which);
+  /// Removes a result that the index does not name any more; by way of `staging`, so that a crash
+  /// meanwhile leaves nothing that looks like one which has lost its row.
+  absl::Status Discard(const std::string& name);
   absl::Status InsertPatient(const Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Insert(const std::string& job_id, const std::string& directory_name,
                       const Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -132,6 +146,7 @@ class Archive : public jobs::JobStore {
   const std::filesystem::path directory_;
   const storage::DirectoryLock lock_;
   std::vector<std::string> repairs_;
+  UnnamedResults unnamed_;
   absl::Mutex mutex_;
   Database database_ ABSL_GUARDED_BY(mutex_);
   const std::unique_ptr<TransferQueue> transfers_;

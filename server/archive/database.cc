@@ -58,7 +58,9 @@ absl::Status Database::Error(int code) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return absl::DataLossError(
-          absl::StrCat(name, " is damaged: ", what, "; restore the last copy of the archive"));
+          absl::StrCat(name, " is damaged: ", what,
+                       "; put that of the last copy of the archive in its place: results that it "
+                       "does not name are kept in damaged/"));
     case SQLITE_CONSTRAINT:
       return absl::FailedPreconditionError(message);
     case SQLITE_READONLY:

@@ -66,33 +66,52 @@ absl::Status Archive::Repair() {
                                     " lacks files and was taken out of the index"));
     // What is left of it may matter to somebody.
     if (IsDirectoryName(entry.directory) && fs::exists(directory, error)) {
-      ISO_RETURN_IF_ERROR(SetAside(entry.directory));
+      ISO_RETURN_IF_ERROR(SetAside(entry.directory, "what is left of it"));
     }
   }
 
-  // Results that were renamed but not indexed, or deleted from the index but not from the disk. But
-  // where a row of the index is damaged, it may be the one that named them.
-  const bool all_whole = whole.size() == indexed.size();
+  // A crash leaves a result that the index does not name: one that was renamed but not indexed, or
+  // deleted from the index but not from the disk. An index that has been lost, is older than the
+  // results or has a damaged row leaves just such ones, and they may be nowhere else.
   std::sort(whole.begin(), whole.end());
   ISO_ASSIGN_OR_RETURN(const std::vector<fs::path> present, Entries(directory_ / "results"));
+  std::error_code error;
   for (const fs::path& path : present) {
     const std::string name = path.filename().string();
     if (std::binary_search(whole.begin(), whole.end(), name)) continue;
-    if (!all_whole) {
-      ISO_RETURN_IF_ERROR(SetAside(name));
+    if (fs::is_directory(path, error) && CountFiles(path) == 0) {
+      ISO_RETURN_IF_ERROR(RemoveAll(path));
+      repairs_.push_back(absl::StrCat("removed result ", name, ", which had no files"));
       continue;
     }
-    ISO_RETURN_IF_ERROR(RemoveAll(path));
-    repairs_.push_back(absl::StrCat("removed result ", name, ", which the index does not hold"));
+    ISO_RETURN_IF_ERROR(
+        SetAside(name, absl::StrCat("result ", name, ", which the index does not name,")));
+    ++unnamed_.count;
   }
+  bool has_jobs = false;
+  ISO_RETURN_IF_ERROR(
+      database_.Query("SELECT 1 FROM jobs LIMIT 1", {}, [&](const Row&) { has_jobs = true; }));
+  unnamed_.index_is_empty = indexed.empty() && !has_jobs;
   return absl::OkStatus();
 }
 
-absl::Status Archive::SetAside(const std::string& name) {
-  ISO_RETURN_IF_ERROR(MakeDirectory(directory_ / "damaged"));
-  ISO_RETURN_IF_ERROR(Rename(ResultDirectory(name), directory_ / "damaged" / name));
-  repairs_.push_back(absl::StrCat("the files of a result that is not whole are in damaged/", name));
+absl::Status Archive::SetAside(const std::string& name, absl::string_view which) {
+  ISO_RETURN_IF_ERROR(MakeDirectory(unnamed_.directory));
+  fs::path target = unnamed_.directory / name;
+  // The same result may have been set aside before, and been put back since from a copy.
+  std::error_code ignored;
+  for (int again = 2; fs::exists(target, ignored); ++again) {
+    target = unnamed_.directory / absl::StrCat(name, ".", again);
+  }
+  ISO_RETURN_IF_ERROR(Rename(ResultDirectory(name), target));
+  repairs_.push_back(absl::StrCat(which, " is now ", target.string()));
   return absl::OkStatus();
+}
+
+absl::Status Archive::Discard(const std::string& name) {
+  const fs::path discarded = StagingDirectory() / name;
+  return RemoveAll(Rename(ResultDirectory(name), discarded).ok() ? discarded
+                                                                 : ResultDirectory(name));
 }
 
 }  // namespace isocenter::archive

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -111,7 +113,17 @@ AuditFile::~AuditFile() {
 
 absl::StatusOr<AuditFile> AuditFile::Open(FileOptions options) {
   AuditFile file(std::move(options));
-  ISO_RETURN_IF_ERROR(file.Reopen());
+  const std::filesystem::path directory = std::filesystem::path(file.options_.path).parent_path();
+  std::error_code error;
+  if (!directory.empty()) std::filesystem::create_directories(directory, error);
+  if (error) {
+    return absl::ErrnoToStatus(error.value(), absl::StrCat("audit.file is ", file.options_.path,
+                                                           "; cannot make its directory"));
+  }
+  if (const absl::Status opened = file.Reopen(); !opened.ok()) {
+    return absl::Status(opened.code(),
+                        absl::StrCat("audit.file is ", file.options_.path, "; ", opened.message()));
+  }
   return file;
 }
 

@@ -36,10 +36,10 @@ struct Fill {
 /// Not thread-safe.
 class AuditFile {
  public:
-  /// Creates the file, readable by its owner only, or goes on behind its last record. What a crash
-  /// has left of a record, and other bytes that are none, are kept and stated by a record of their
-  /// own. Errors: PERMISSION_DENIED, NOT_FOUND (its directory), and what else opening a file may
-  /// give, with the path.
+  /// Creates the file, readable by its owner only, and its directory, or goes on behind its last
+  /// record. What a crash has left of a record, and other bytes that are none, are kept and stated
+  /// by a record of their own. Errors: PERMISSION_DENIED, and what else making a directory or
+  /// opening a file may give, with the field `audit.file` and the path.
   static absl::StatusOr<AuditFile> Open(FileOptions options);
   AuditFile(AuditFile&& other) noexcept;
   AuditFile& operator=(AuditFile&&) = delete;

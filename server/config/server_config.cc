@@ -213,6 +213,22 @@ void CheckLimits(const v1::LimitsConfig& limits, Mistakes& mistakes) {
   range("batch_jobs_per_caller", limits.batch_jobs_per_caller(), 1, 1024);
 }
 
+/// A parser shows what it does not understand: of a private key that must be nothing.
+absl::Status CheckIsText(absl::string_view text, const std::string& path) {
+  constexpr char kLegal[] = "; legal is a configuration in protobuf text format";
+  if (absl::StrContains(text, "-----BEGIN ")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--config is ", path, ", which is a PEM file", kLegal));
+  }
+  const bool is_text = absl::c_none_of(text, [](char c) {
+    return absl::ascii_iscntrl(static_cast<unsigned char>(c)) &&
+           !absl::ascii_isspace(static_cast<unsigned char>(c));
+  });
+  if (is_text) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--config is ", path, ", which is no text", kLegal));
+}
+
 }  // namespace
 
 absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
@@ -226,6 +242,7 @@ absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
 absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path) {
   constexpr uint64_t kMostBytes = 16 << 20;  // thousands of protocols
   ISO_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile("--config", path, kMostBytes));
+  ISO_RETURN_IF_ERROR(CheckIsText(text, path));
   return ParseServerConfig(text, path);
 }
 

@@ -15,7 +15,8 @@ namespace isocenter::config {
 absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
                                                    absl::string_view file_name);
 
-/// An empty file is legal. Errors: those of ReadRegularFile and of ParseServerConfig.
+/// An empty file is legal. Errors: those of ReadRegularFile and of ParseServerConfig,
+/// INVALID_ARGUMENT (a PEM file, or no text), which shows nothing of it.
 absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path);
 
 /// Puts the documented default wherever a field is unset.

@@ -1,6 +1,7 @@
 #include "server/crypto/certificates.h"
 
 #include <openssl/pem.h>
+#include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <ctime>
@@ -35,6 +36,14 @@ Bio Reader(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
+std::string TextOf(const X509_NAME* name, unsigned long flags) {
+  const Bio text(BIO_new(BIO_s_mem()));
+  X509_NAME_print_ex(text.get(), name, 0, flags);
+  char* data = nullptr;
+  const long length = BIO_get_mem_data(text.get(), &data);
+  return std::string(data, static_cast<size_t>(std::max(0L, length)));
+}
+
 /// Never asks a terminal: a key that needs a password is one that cannot be read.
 int NoPassword(char*, int, int, void*) { return -1; }
 
@@ -45,16 +54,15 @@ std::string Written(absl::Time time) {
 }  // namespace
 
 std::string SubjectOf(const X509& certificate, unsigned long flags) {
-  const Bio text(BIO_new(BIO_s_mem()));
-  X509_NAME_print_ex(text.get(), X509_get_subject_name(&certificate), 0, flags);
-  char* data = nullptr;
-  const long length = BIO_get_mem_data(text.get(), &data);
-  return std::string(data, static_cast<size_t>(std::max(0L, length)));
+  return TextOf(X509_get_subject_name(&certificate), flags);
 }
 
 Certificate Describe(X509& certificate) {
   Certificate described;
-  described.subject = SubjectOf(certificate, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+  constexpr unsigned long kReadable = XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB;
+  described.subject = SubjectOf(certificate, kReadable);
+  described.is_authority = X509_check_ca(&certificate) != 0;
+  described.issuer = TextOf(X509_get_issuer_name(&certificate), kReadable);
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int digest_length = 0;
   X509_digest(&certificate, EVP_sha256(), digest, &digest_length);

@@ -14,8 +14,10 @@
 namespace isocenter::crypto {
 
 struct Certificate {
-  std::string subject;  // as RFC 2253 writes it, e.g. "CN=pacs,O=Example Hospital"
-  std::string sha256;   // of the DER form; 64 lower-case hexadecimal digits
+  std::string subject;        // as RFC 2253 writes it, e.g. "CN=pacs,O=Example Hospital"
+  std::string issuer;         // likewise
+  bool is_authority = false;  // it may sign others
+  std::string sha256;         // of the DER form; 64 lower-case hexadecimal digits
   absl::Time not_before, not_after;
 };
 

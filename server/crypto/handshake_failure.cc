@@ -36,14 +36,22 @@ int Note(int is_accepted, X509_STORE_CTX* context) {
   const int error = X509_STORE_CTX_get_error(context);
   X509* const refused = X509_STORE_CTX_get_current_cert(context);
   if (refused == nullptr) return is_accepted;
+  // A client may send its authorities as well, and be refused for one of them; people know it by
+  // its own.
+  X509* const sent = X509_STORE_CTX_get0_cert(context);
   const Certificate shown = Describe(*refused);
-  const std::string name = absl::StrCat("certificate '", Printable(shown.subject), "'");
+  const Certificate own = sent == nullptr ? shown : Describe(*sent);
+  std::string name = absl::StrCat("the client's certificate '", Printable(own.subject), "'");
+  const std::string issued = absl::StrCat(name, " of the issuer '", Printable(own.issuer), "'");
+  if (own.sha256 != shown.sha256) {
+    name = absl::StrCat("the authority '", Printable(shown.subject), "' of ", name);
+  }
   switch (error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
-      Refusal() = absl::StrCat("the client's ", name, " has expired on ", DayOf(shown.not_after));
+      Refusal() = absl::StrCat(name, " has expired on ", DayOf(shown.not_after));
       break;
     case X509_V_ERR_CERT_NOT_YET_VALID:
-      Refusal() = absl::StrCat("the client's ", name, " holds only from ", DayOf(shown.not_before),
+      Refusal() = absl::StrCat(name, " holds only from ", DayOf(shown.not_before),
                                "; look at the clocks of both machines");
       break;
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
@@ -51,12 +59,10 @@ int Note(int is_accepted, X509_STORE_CTX* context) {
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-      Refusal() =
-          absl::StrCat("the client's ", name, " is not of an authority that is accepted here");
+      Refusal() = absl::StrCat(issued, " is not of an authority that is accepted here");
       break;
     default:
-      Refusal() = absl::StrCat("the client's ", name,
-                               " is not accepted: ", X509_verify_cert_error_string(error));
+      Refusal() = absl::StrCat(name, " is not accepted: ", X509_verify_cert_error_string(error));
   }
   return is_accepted;
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/config/mistakes.h"
 #include "server/config/openid_config.h"
 #include "server/config/server_config.h"
@@ -39,7 +40,18 @@ absl::Status CheckServerTls(const std::string& field, const v1::TlsConfig& tls,
   ISO_RETURN_IF_ERROR(
       CheckIdentity(field, tls.certificate_file(), tls.private_key_file(), expiries));
   if (tls.client_ca_file().empty()) return absl::OkStatus();
-  return CheckCertificate(absl::StrCat(field, ".client_ca_file"), tls.client_ca_file(), expiries);
+  const std::string authorities = absl::StrCat(field, ".client_ca_file");
+  ISO_RETURN_IF_ERROR(CheckCertificate(authorities, tls.client_ca_file(), expiries));
+  ISO_ASSIGN_OR_RETURN(const auto read,
+                       crypto::ReadCertificates(authorities, tls.client_ca_file()));
+  for (const crypto::Certificate& certificate : read) {
+    if (certificate.is_authority) continue;
+    spdlog::warn(
+        "event=no_authority field={} file=\"{}\" certificate=\"{}\" why=\"it may sign no other "
+        "(CA:FALSE): at best a client that shows this very certificate is accepted\"",
+        authorities, tls.client_ca_file(), certificate.subject);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckSyslogTls(const v1::AuditSyslogConfig& syslog, std::vector<Expiry>& expiries) {

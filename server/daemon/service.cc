@@ -198,6 +198,16 @@ absl::Status Service::OpenStores() {
   for (const std::string& repair : archive_->repairs()) {
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
   }
+  const archive::UnnamedResults& unnamed = archive_->unnamed();
+  if (unnamed.count > 0) {
+    spdlog::warn(
+        "event=archive_results_unnamed count={} directory=\"{}\" why=\"{}\" todo=\"send their "
+        "DICOM files to the PACS, or put back the index that names them: docs/backup.md\"",
+        unnamed.count, unnamed.directory.string(),
+        unnamed.index_is_empty
+            ? "index.sqlite is new, and there were results already: has it been lost?"
+            : "index.sqlite is older than they are or damaged, or a crash came between");
+  }
   ISO_RETURN_IF_ERROR(OpenCatalog());
   ISO_ASSIGN_OR_RETURN(results_, InBackground([&] {
                          return dicom::DicomResultStore::Create(*archive_,

@@ -234,7 +234,8 @@ void ActiveJob::Complete(const std::shared_ptr<Run>& run, const jobs::StoredSeri
   Do(duty, absl::OkStatus(), [&](Job& changed) {
     jobs::RecordStored(stored, changed);
     changed.result.timings.export_ = absl::ToDoubleSeconds(end - begin);
-    changed.result.timings.total = absl::ToDoubleSeconds(end - accepted_time_);
+    // Also of a job that goes on after a restart.
+    changed.result.timings.total = absl::ToDoubleSeconds(end - changed.create_time);
     if (summary) summary(changed);
   });
 }

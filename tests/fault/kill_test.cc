@@ -132,7 +132,12 @@ class KillTest : public ::testing::Test {
     }
     EXPECT_EQ(results, jobs);
     EXPECT_TRUE(fs::is_empty(directory_.path() / "staging"));
-    EXPECT_FALSE(fs::exists(directory_.path() / "damaged"));
+    // A volume that was renamed but not indexed when the process ended is kept, whole; its job has
+    // stored it again.
+    std::error_code none;
+    for (const auto& aside : fs::directory_iterator(directory_.path() / "damaged", none)) {
+      EXPECT_TRUE(fs::exists(aside.path() / "volume.f32")) << aside.path();
+    }
   }
 
   TemporaryDirectory directory_;

@@ -21,6 +21,8 @@ namespace isocenter::archive {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -339,6 +341,56 @@ TEST_F(ArchiveTest, CrashBetweenRenameAndTransactionOrAfterADelete) {
   EXPECT_EQ(ResultDirectories(), 1u);
   EXPECT_THAT(Jobs(), ElementsAre("kept"));
   EXPECT_THAT(archive_->repairs(), ElementsAre(HasSubstr("lost.00000001")));
+}
+
+TEST_F(ArchiveTest, ALostIndexCostsNoResult) {
+  for (const char* id : {"a", "b"}) {
+    ASSERT_TRUE(archive_->Save(TestJob(id, 1)).ok());
+    ASSERT_TRUE(Store(id, TestResult(id, absl::StrCat("1.", id))).ok());
+  }
+  EXPECT_EQ(archive_->unnamed().count, 0);
+  const std::string name = archive_->FilesOf("a")->raw.parent_path().filename();
+  archive_.reset();
+  fs::remove(root() / "index.sqlite");
+  Reopen();
+  EXPECT_THAT(Jobs(), IsEmpty());
+  EXPECT_EQ(ResultDirectories(), 0u);
+  EXPECT_EQ(archive_->unnamed().count, 2);
+  EXPECT_TRUE(archive_->unnamed().index_is_empty);
+  EXPECT_EQ(archive_->unnamed().directory, root() / "damaged");
+  for (const char* file : {"volume.f32", "dicom/0.dcm", "dicom/1.dcm", "dicom/2.dcm"}) {
+    EXPECT_TRUE(fs::exists(root() / "damaged" / name / file)) << file;
+  }
+  EXPECT_THAT(archive_->repairs(),
+              Contains(AllOf(HasSubstr(name), HasSubstr((root() / "damaged" / name).string()))));
+  Reopen();  // told once
+  EXPECT_EQ(archive_->unnamed().count, 0);
+  EXPECT_THAT(archive_->repairs(), IsEmpty());
+}
+
+TEST_F(ArchiveTest, AnOlderIndexCostsNoNewerResult) {
+  ASSERT_TRUE(Store("old", TestResult("old", "1.1")).ok());
+  archive_.reset();
+  fs::copy_file(root() / "index.sqlite", directory_.path() / "copy.sqlite");
+  Reopen();
+  ASSERT_TRUE(Store("newer", TestResult("newer", "1.2")).ok());
+  const fs::path newer = archive_->FilesOf("newer")->raw.parent_path();
+  // Twice: what was set aside may be put back, and lose its index again.
+  for (const char* suffix : {"", ".2"}) {
+    archive_.reset();
+    const fs::path aside = root() / "damaged" / (newer.filename().string() + suffix);
+    if (!fs::exists(newer)) {
+      fs::copy(root() / "damaged" / newer.filename(), newer, fs::copy_options::recursive);
+    }
+    fs::copy_file(directory_.path() / "copy.sqlite", root() / "index.sqlite",
+                  fs::copy_options::overwrite_existing);
+    Reopen();
+    EXPECT_THAT(Jobs(), ElementsAre("old"));
+    EXPECT_TRUE(fs::exists(archive_->FilesOf("old")->raw));
+    EXPECT_TRUE(fs::exists(aside / "volume.f32")) << aside;
+    EXPECT_EQ(archive_->unnamed().count, 1);
+    EXPECT_FALSE(archive_->unnamed().index_is_empty);
+  }
 }
 
 TEST_F(ArchiveTest, ResultsThatLackFilesAreTakenOutAndSetAside) {

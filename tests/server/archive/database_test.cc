@@ -77,8 +77,9 @@ TEST_F(DatabaseTest, WhatIsNoDatabaseIsDataLoss) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(status.message(),
             absl::StrCat("index ", (directory_.path() / "test.sqlite").string(),
-                         " is damaged: file is not a database; restore the last copy of the "
-                         "archive"));
+                         " is damaged: file is not a database; put that of the last copy of the "
+                         "archive in its place: results that it does not name are kept in "
+                         "damaged/"));
 }
 
 TEST_F(DatabaseTest, DamageIsFound) {

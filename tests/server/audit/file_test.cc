@@ -80,6 +80,19 @@ TEST_F(FileTest, RecordsAreNumberedAndChainedOverFilesAndRuns) {
   for (const ClosedFile& file : closed) EXPECT_LE(fs::file_size(file.path), 2500u);
 }
 
+TEST_F(FileTest, ItsDirectoryIsMade) {
+  const std::string below = (directory_.path() / "audit/of/site/audit.jsonl").string();
+  EXPECT_TRUE(AuditFile::Open({.path = below}).ok()) << AuditFile::Open({.path = below}).status();
+  EXPECT_TRUE(fs::exists(below));
+  const auto refused = AuditFile::Open({.path = absl::StrCat(below, "/audit.jsonl")}).status();
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(HasSubstr(absl::StrCat("audit.file is ", below, "/audit.jsonl")),
+                    HasSubstr("cannot make its directory")));
+  const auto directory = AuditFile::Open({.path = directory_.path().string()}).status();
+  EXPECT_THAT(std::string(directory.message()),
+              AllOf(HasSubstr("audit.file is "), HasSubstr("cannot open")));
+}
+
 TEST_F(FileTest, TheDigestIsThatOfTheLineBeforeIt) {
   Write(1);
   const std::string line = Lines(path())[0];
@@ -300,10 +313,7 @@ TEST_F(FileTest, AFullDiskTearsNoRecordAndLosesNoChain) {
   EXPECT_EQ(Verdict(), "1 to 2");
 }
 
-TEST_F(FileTest, ADirectoryThatIsMissing) {
-  const auto file = AuditFile::Open({.path = "/nowhere/audit.jsonl"});
-  EXPECT_EQ(file.status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(file.status().message()), HasSubstr("/nowhere/audit.jsonl"));
+TEST_F(FileTest, ADirectoryThatIsMissingHasNoTrail) {
   const absl::Status missing = Verify("/nowhere").status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(missing.message(), "cannot read /nowhere: No such file or directory");

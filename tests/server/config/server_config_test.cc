@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/server/archive/temporary_directory.h"
 
 namespace isocenter::config {
 namespace {
@@ -275,6 +277,23 @@ TEST(ServerConfig, MistakesAreReportedWithTheirPlace) {
             "--config is '', which cannot be read: No such file or directory");
   EXPECT_EQ(ReadServerConfig("/dev/null").status().message(),
             "--config is /dev/null, which is a device; legal is a file");
+}
+
+TEST(ServerConfig, NothingOfAKeyIsShown) {
+  const TemporaryDirectory directory;
+  const std::string file = (directory.path() / "server.key").string();
+  std::ofstream(file)
+      << "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END PRIVATE KEY-----\n";
+  EXPECT_EQ(
+      ReadServerConfig(file).status().message(),
+      absl::StrCat("--config is ", file,
+                   ", which is a PEM file; legal is a configuration in protobuf text format"));
+  std::ofstream(file) << std::string("0\x82\x04\xbd\x02\x01\x00SECRET", 13);
+  EXPECT_EQ(ReadServerConfig(file).status().message(),
+            absl::StrCat("--config is ", file,
+                         ", which is no text; legal is a configuration in protobuf text format"));
+  std::ofstream(file) << "# für Raum 1\r\n\tdrain_seconds: 5\n";
+  EXPECT_TRUE(ReadServerConfig(file).ok()) << ReadServerConfig(file).status();
 }
 
 TEST(ServerConfig, EachFieldHasItsRange) {

@@ -38,7 +38,10 @@ TEST_F(CertificatesTest, ReadsAllOfAFile) {
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_THAT(*found, SizeIs(2));
   EXPECT_EQ((*found)[0].subject, "CN=node,O=Hospital");
+  EXPECT_EQ((*found)[0].issuer, "CN=ca");
+  EXPECT_FALSE((*found)[0].is_authority);
   EXPECT_EQ((*found)[1].subject, "CN=ca");
+  EXPECT_TRUE((*found)[1].is_authority);
   EXPECT_THAT((*found)[0].sha256, SizeIs(64));
   const absl::Duration left = FirstExpiry(*found) - absl::Now();
   EXPECT_GT(left, absl::Hours(47));

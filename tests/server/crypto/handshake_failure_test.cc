@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -29,7 +31,10 @@ using ::testing::StartsWith;
 
 class HandshakeFailureTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { WatchRefusals(); }
+  static void SetUpTestSuite() {
+    WatchRefusals();
+    signal(SIGPIPE, SIG_IGN);  // as the service does: a client may write when it is refused already
+  }
   void SetUp() override {
     files_.MakeAuthority("ca");
     files_.MakeAuthority("other");
@@ -86,10 +91,20 @@ TEST_F(HandshakeFailureTest, ExpiredAndUnknownCertificatesAreNamed) {
                             "20[0-9]+-[0-9]+-[0-9]+ [0-9:]+ UTC \\("));
   files_.Make("stranger", "other");
   EXPECT_THAT(RefusalOf("stranger"),
-              StartsWith("the client's certificate 'CN=stranger,O=Hospital' is not of an authority "
-                         "that is accepted here ("));
+              StartsWith("the client's certificate 'CN=stranger,O=Hospital' of the issuer "
+                         "'CN=other' is not of an authority that is accepted here ("));
   files_.Make("known", "ca");
   EXPECT_EQ(RefusalOf("known"), "");
+}
+
+TEST_F(HandshakeFailureTest, TheClientsOwnCertificateIsNamedWhereItSendsItsAuthorityToo) {
+  for (const int days : {2, -1}) {
+    files_.Make("rogue", "other", days);
+    std::ofstream(files_.Pem("rogue"), std::ios::app) << std::ifstream(files_.Pem("other")).rdbuf();
+    EXPECT_THAT(RefusalOf("rogue"),
+                StartsWith("the client's certificate 'CN=rogue,O=Hospital' of the issuer "
+                           "'CN=other' is not of an authority that is accepted here ("));
+  }
 }
 
 TEST_F(HandshakeFailureTest, PlainTextIsSaidToBePlainText) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/nearest.h"
 #include "server/config/server_config.h"
 #include "tests/server/fakes/temporary_directory.h"
 
@@ -99,6 +100,17 @@ TEST(Flags, RuleOverTheFileAndTheFileOverDefaults) {
   EXPECT_EQ(config->limits().cpu_threads(), 0u);
   EXPECT_EQ(config->dicom_node().max_associations(), 3u);
   EXPECT_EQ(config->grpc_address(), "127.0.0.1:50051");
+}
+
+TEST(Flags, WhoWritesGpuIsNotOfferedTheCpu) {
+  EXPECT_EQ(DidYouMean("gpu", {"cpu", "cuda", "reference"}), "; did you mean cuda?");
+  EXPECT_EQ(DidYouMean("--gpu", {"--gpus", "--cpu"}), "; did you mean --gpus?");
+  Flags flags;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(ParseAll({"--backend=gpu"}, flags), kExitBadConfiguration);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("gpu"), std::string::npos) << said;
+  EXPECT_EQ(said.find("mean cpu"), std::string::npos) << said;
 }
 
 TEST(Flags, WhatIsWrongEndsTheProgram) {

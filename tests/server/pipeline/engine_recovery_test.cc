@@ -30,6 +30,8 @@ TEST_F(EngineRecoveryTest, ReceivingGoesOnAfterARestart) {
     AwaitSpooled(live.id, 23);
     return live.id;
   }();
+  constexpr absl::Duration kBefore = absl::Milliseconds(200);
+  absl::SleepFor(kBefore);
   Restart();
   const auto accepted = *service_->engine->Resume({.job_id = id});
   EXPECT_EQ(accepted.job->input().prefix, 20);
@@ -40,6 +42,7 @@ TEST_F(EngineRecoveryTest, ReceivingGoesOnAfterARestart) {
   const jobs::Job job = AwaitEnd(id);
   EXPECT_EQ(job.state, JobState::kCompleted) << job.error;
   EXPECT_EQ(job.result.backend, "reference");
+  EXPECT_GE(job.result.timings.total, absl::ToDoubleSeconds(kBefore));  // from its acceptance on
   EXPECT_EQ(VolumeOf(id), Batch());
   EXPECT_EQ(service_->observer.count("resumed restart"), 1);
 }
