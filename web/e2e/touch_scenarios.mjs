@@ -20,11 +20,15 @@ async function hand(page) {
 
 async function openAxial(page, open) {
   await open(job(DONE));
-  await page.getByRole('button', { name: 'Axial', exact: true }).tap();
-  await eventually('axial alone', async () => (await page.locator('.pane').count()) === 1 && (await pane(page, 'axial').getAttribute('data-level')) !== null);
+  await eventually('axial', async () => (await pane(page, 'axial').getAttribute('data-level')) !== null);
+  return hand(page);
+}
+
+// Puts the axial plane to the middle of the window, so that the page could scroll both ways; its middle.
+async function middleOfAxial(page) {
   await pane(page, 'axial').evaluate((element) => element.scrollIntoView({ block: 'center' }));
   const { x, y, width, height } = await pane(page, 'axial').boundingBox();
-  return { middle: [x + width / 2, y + height / 2], move: await hand(page) };
+  return [x + width / 2, y + height / 2];
 }
 
 const picture = async (page) => (await pixels(page, '.pane[data-axis="axial"]')).hash;
@@ -55,11 +59,12 @@ export const touchScenarios = {
   },
 
   async 'touch: two fingers zoom and pan, whatever the tool, and leave window, cross hair and page as they were'({ page, open }) {
-    const { middle: [x, y], move } = await openAxial(page, open);
+    const move = await openAxial(page, open);
     for (const tool of ['Cross hair', 'Window']) {
       await page.getByRole('button', { name: tool, exact: true }).tap();
-      await pane(page, 'axial').evaluate((element) => element.scrollIntoView({ block: 'center' }));
+      const [x, y] = await middleOfAxial(page);
       const [top, places, before] = [await scrolled(page), await slices(page), await picture(page)];
+      assert.ok(top > 50, 'the page could scroll');
       await move([[[x - 30, y], [x - 120, y - 20]], [[x + 30, y], [x + 120, y + 20]]]);
       await eventually(`${tool}: zoomed`, async () => (await picture(page)) !== before);
       const zoomed = await picture(page);
@@ -74,27 +79,32 @@ export const touchScenarios = {
   },
 
   async 'touch: a swipe on a plane scrolls the page and a tap sets the cross hair, until a tool is chosen'({ page, open }) {
-    await open(job(DONE));
-    await eventually('axial', async () => (await pane(page, 'axial').getAttribute('data-level')) !== null);
-    const move = await hand(page);
+    const move = await openAxial(page, open);
     const places = await slices(page);
     const [x, y] = [200, 600];
     assert.equal(await page.evaluate(([left, top]) => document.elementFromPoint(left, top).tagName, [x, y]), 'CANVAS');
     await move([[[x, y], [x + 5, y - 250]]]);
     await eventually('scrolled', async () => (await scrolled(page)) > 100 || scrolled(page));
     assert.equal(await slices(page), places, 'the cross hair stays');
-    await pane(page, 'axial').evaluate((element) => element.scrollIntoView({ block: 'center' }));
+    await middleOfAxial(page);
     const { width, height } = await pane(page, 'axial').boundingBox();
     await pane(page, 'axial').locator('canvas').tap({ position: { x: width * 0.6, y: height * 0.4 } });
     await eventually('the other planes follow', async () => (await slices(page)) !== places);
     await page.getByRole('button', { name: 'Window', exact: true }).tap();
-    await pane(page, 'axial').evaluate((element) => element.scrollIntoView({ block: 'center' }));
+    const middle = await middleOfAxial(page);
     const top = await scrolled(page);
-    const box = await pane(page, 'axial').boundingBox();
-    const middle = [box.x + box.width / 2, box.y + box.height / 2];
     await move([[middle, [middle[0] + 40, middle[1] - 80]]]);
     await eventually('an own window', async () => /W (?!400)\d+/.test(await hu(page)) || hu(page));
     assert.equal(await scrolled(page), top);
+  },
+
+  async 'touch: help and tools speak of fingers, not of buttons'({ page, open }) {
+    await open(job(DONE));
+    await shown(page.getByRole('group', { name: 'Tool of one finger' }));
+    await page.getByRole('button', { name: 'Help' }).tap();
+    const help = page.getByRole('dialog');
+    await shown(help.getByText('Zoom and pan'));
+    assert.equal(await help.getByText(/button/i).count(), 0);
   },
 
   async 'touch: of volumes beside each other, each has its slider, and all move'({ page, open }) {
