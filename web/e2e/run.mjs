@@ -10,6 +10,7 @@ import { qualityScenarios } from './quality_scenarios.mjs';
 import { screenScenarios } from './screen_scenarios.mjs';
 import { providerScenarios, signInScenarios } from './sign_in_scenarios.mjs';
 import { solidScenarios } from './solid_scenarios.mjs';
+import { touchScenarios } from './touch_scenarios.mjs';
 import { signInUse, useScenarios } from './use_scenarios.mjs';
 import { viewerScenarios } from './viewer_scenarios.mjs';
 
@@ -31,10 +32,10 @@ function watch(page, origin) {
 }
 
 async function runOne(browser, scenario, options) {
-  const { deviceScaleFactor = 1, ...ofServer } = options;
+  const { deviceScaleFactor = 1, viewport = { width: 1280, height: 800 }, hasTouch = false, ...ofServer } = options;
   const server = new MockServer(ofServer);
   const address = await server.start();
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', deviceScaleFactor });
+  const context = await browser.newContext({ viewport, hasTouch, reducedMotion: 'reduce', deviceScaleFactor });
   const page = await context.newPage();
   page.setDefaultTimeout(120_000);
   const { problems, allow } = watch(page, address);
@@ -56,6 +57,7 @@ const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'adminis
 const wanted = process.argv[2] ?? '';
 const all = [
   ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios, ...focusScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  ...Object.entries(touchScenarios).map(([name, run]) => ({ name, run, options: { viewport: { width: 390, height: 844 }, hasTouch: true } })),
   // Processors that draw in three dimensions are slow: a quarter of the pixels.
   ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),
   ...Object.entries({ ...signInScenarios, ...signInUse, ...focusSignIn }).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),

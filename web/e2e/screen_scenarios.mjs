@@ -164,6 +164,9 @@ export const screenScenarios = {
     await shown(page.getByRole('article', { name: 'Destination WORKSTATION' }).getByText('84 failed'));
     await shown(page.getByRole('article', { name: 'Destination WORKSTATION' }).getByText('workstation.example:104'));
     await shown(page.getByRole('article', { name: 'Destination CLOUD' }).getByText('https://pacs.example.org/dicom-web/studies'));
+    const refusals = (of) => page.locator(`tr[data-transfer="${of}"] [data-label="Refusals"]`).textContent();
+    assert.equal(await refusals('20260301T092900-done0003 PACS'), '', 'what went well at once was not refused');
+    assert.equal(await refusals('20260301T092900-done0003 WORKSTATION'), '2');
     await page.getByLabel('State').selectOption('failed');
     const row = page.locator('tr[data-transfer$="fill0006 WORKSTATION"]');
     await shown(row.getByText('gave up after 10 attempts'));

@@ -1,5 +1,6 @@
 // Sign-in and roles, against a mock server with a token for each role.
 import assert from 'node:assert/strict';
+import { firstDay } from './worlds.mjs';
 
 const LIVE = '20260301T093001-live0001';
 const DONE = '20260301T092900-done0003';
@@ -25,6 +26,14 @@ export const signInScenarios = {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Access token').waitFor();
     assert.equal(await page.getByText('AXIOM-2').count(), 0);
+  },
+
+  async 'sign-in: the first commands show a token where the reader had to'({ page, open, server, allow }) {
+    allow(/401/);
+    firstDay(server);
+    await signIn(page, open, 'o-token');
+    await page.getByText(/isocenter stream head --fps 30 --server 127\.0\.0\.1:50051 --token-file FILE$/).waitFor();
+    await page.getByText(/FILE has a token/).waitFor();
   },
 
   async 'sign-in: a session that ends on the server asks for the token again, and goes on where it was'({ page, open, server, allow }) {

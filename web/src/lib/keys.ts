@@ -7,7 +7,7 @@ const SEQUENCE_MS = 1_500;
 
 // Whether keys belong to what has the focus.
 export function isTyping(target: HTMLElement): boolean {
-  return target.matches('input:not([type=checkbox]), select, textarea');
+  return target.matches('input:not([type=checkbox], [type=range]), select, textarea');
 }
 
 export function pageKeys(actions: { help: () => void; theme: () => void }): () => void {

@@ -63,7 +63,10 @@ export function Overview() {
 
 // The first visit: what to type to see a volume here.
 function FirstScan({ store }: { store: Store }) {
-  const commands = `isocenter simulate --phantom head --out head\nisocenter stream head --fps 30 --server ${location.hostname}:50051`;
+  // Who had to show a token here has to there.
+  const byToken = store.session?.via === 'token';
+  const stream = `isocenter stream head --fps 30 --server ${location.hostname}:50051${byToken ? ' --token-file FILE' : ''}`;
+  const commands = `isocenter simulate --phantom head --out head\n${stream}`;
   return (
     <section class="card" aria-labelledby="first">
       <header><h3 id="first">No room has sent an acquisition yet</h3></header>
@@ -71,6 +74,7 @@ function FirstScan({ store }: { store: Store }) {
       <p>A simulated head scan, typed where the command isocenter is, becomes the first volume here:</p>
       <pre tabIndex={0} aria-label="Commands">{commands}</pre>
       <p><CopyButton text={commands} /></p>
+      {byToken && <p class="quiet">FILE has a token on its first line: yours, where your role may send scans, or a console's.</p>}
       <p class="quiet">50051 is the usual port: where grpc_address of the configuration names another, type that one. <DocsLink to="firstScan">How a console sends one</DocsLink></p>
     </section>
   );

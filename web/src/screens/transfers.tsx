@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import { type Destination, type Transfer, type Transfers as Answer, type TransferState, placeOf } from '../api/types.ts';
 import { coarseSeconds, count, plural, words } from '../lib/format.ts';
+import { refusalsOf } from '../lib/refusals.ts';
 import { go, href, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import { Chip, Empty, Time } from '../ui/bits.tsx';
@@ -194,7 +195,7 @@ export function TransferTable({ transfers, labelledBy }: { transfers: Transfer[]
                 {t.instances.failed > 0 && <b class="bad"> {count(t.instances.failed)} failed</b>}
                 {t.instances.skipped > 0 && <span class="quiet"> {count(t.instances.skipped)} skipped</span>}
               </td>
-              <td class="number" data-label="Refusals">{count(t.attempts)}</td>
+              <td class="number" data-label="Refusals">{refusalsOf(t) > 0 && count(refusalsOf(t))}</td>
               <td class="message" data-label="Message">{t.message}</td>
               <td class="number">
                 {store.may('operator') && t.instances.failed > 0 && (

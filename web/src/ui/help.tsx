@@ -1,9 +1,15 @@
 // Where to read more, and the keys of the page.
+import { hasFingers, hasMouse } from '../lib/pointers.ts';
 import { TERMS } from '../lib/terms.ts';
 import { useModal } from './dialog.tsx';
 import { DocsLink } from './docs_link.tsx';
 
-const GROUPS: { title: string; keys: [string, string][] }[] = [
+interface Group {
+  title: string;
+  keys: [string, string][];
+}
+
+const KEYS: Group[] = [
   {
     title: 'Everywhere',
     keys: [
@@ -22,23 +28,38 @@ const GROUPS: { title: string; keys: [string, string][] }[] = [
   {
     title: 'Viewer',
     keys: [
-      ['c w p m', 'Left button: cross hair, window, pan, distance'], ['1 – 7', 'Window presets'], ['0', 'Full range'],
+      ['c w p m', 'Tool: cross hair, window, pan, distance'], ['1 – 7', 'Window presets'], ['0', 'Full range'],
       ['v', '3-D beside the planes'], ['s', 'Shaded or MIP'], ['i', 'Invert'], ['x', 'Show or hide the cross hair'], ['Delete', 'Remove distances'], ['r', 'Reset'],
-      ['Wheel', 'Slices; with Ctrl: zoom'], ['Middle button', 'Pan'], ['Right button', 'Zoom'],
     ],
   },
   {
     title: 'Viewer, with the focus on 3-D',
     keys: [
       ['↑ ↓ ← →', 'Turn; with Alt by less'], ['+ −', 'Zoom'], ['Shift + arrows', 'Pan'], ['Home', 'From the front'],
-      ['Enter', 'Alone, beside the planes'], ['Drag', 'Turn, or the tool; two fingers: zoom'],
+      ['Enter', 'Alone, beside the planes'],
     ],
   },
   { title: 'Timeline', keys: [['+ −', 'Zoom'], ['← →', 'Move'], ['Home', 'The whole job']] },
 ];
 
+const MOUSE: Group = {
+  title: 'Viewer, with a mouse',
+  keys: [
+    ['Left button', 'The tool; in 3-D: turn'], ['Wheel', 'Slices; with Ctrl: zoom'], ['Middle button', 'Pan'], ['Right button', 'Zoom'],
+    ['Double click', 'This plane alone, all planes'],
+  ],
+};
+const FINGERS: Group = {
+  title: 'Viewer, with fingers',
+  keys: [
+    ['Slider', 'Slices'], ['Two fingers', 'Zoom and pan'], ['Tap', 'Puts the cross hair there'], ['One finger', 'The tool; in 3-D: turn'],
+    ['Up or down', 'With the tool Cross hair: scrolls the page'], ['Double tap', 'This plane alone, all planes'],
+  ],
+};
+
 export function Help({ onClose }: { onClose: () => void }) {
   const dialog = useModal();
+  const groups = [...(hasFingers() ? [FINGERS] : []), ...(hasMouse() ? [MOUSE] : []), ...KEYS];
   return (
     <dialog ref={dialog} class="wide" aria-labelledby="help-title" onClose={onClose}>
       <h2 id="help-title">Help</h2>
@@ -49,7 +70,7 @@ export function Help({ onClose }: { onClose: () => void }) {
         <li><DocsLink to="index">All documentation</DocsLink></li>
       </ul>
       <div class="key-groups">
-        {GROUPS.map((group) => (
+        {groups.map((group) => (
           <section key={group.title}>
             <h3>{group.title}</h3>
             <dl class="keys">

@@ -26,6 +26,10 @@ export interface Measure {
   to: Vec3;
 }
 
+// What a drag can change.
+export type Moment = Pick<ViewerModel, 'cursor' | 'views' | 'measures'> & { windows: Windows };
+type Windows = Record<'tissue' | 'difference', Window>;
+
 export interface Pointer {
   axis: Axis;
   column: number;
@@ -52,7 +56,7 @@ export class ViewerModel {
   // While slices fly by, coarse ones do.
   moving = false;
   // Differences of two volumes need another window than tissue.
-  private windows: Record<'tissue' | 'difference', Window> = { tissue: SOFT, difference: SUBTRACTED };
+  private windows: Windows = { tissue: SOFT, difference: SUBTRACTED };
   // A distance that follows the cross hair.
   private measuring = false;
   readonly solid = new Solid(() => this.changed());
@@ -213,6 +217,17 @@ export class ViewerModel {
 
   lengthMm({ from, to }: Measure): number {
     return distanceMm(this.grid, from, to);
+  }
+
+  moment(): Moment {
+    return { cursor: this.cursor, views: this.views, measures: this.measures, windows: this.windows };
+  }
+
+  takeBack({ cursor, views, measures, windows }: Moment): void {
+    this.views = views;
+    this.measures = measures;
+    this.windows = windows;
+    this.moveTo(cursor);
   }
 
   // Everything but tool, layout and measurements as it was in the beginning.

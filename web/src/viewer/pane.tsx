@@ -72,7 +72,7 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
 
   useEffect(() => {
     const element = canvas.current!;
-    const gesture = new Gesture(model, axis, shown.relation, () => sizeOf(element));
+    const gesture = new Gesture({ model, axis, relation: shown.relation, size: () => sizeOf(element) });
     return gesture.attach(element, box.current!);
   }, [model, axis, shown.relation]);
 
@@ -86,29 +86,48 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
   const value = readout(model, loader, shown, axis);
   const waiting = waitingText(model, loader, shown, axis, seen !== null, sizeOf(canvas.current));
   return (
-    <div
-      class="pane" ref={box} tabIndex={0} role="slider" data-axis={axis} data-job={shown.jobId}
-      data-level={seen?.id.level} data-lengths={lengthsOf(model, axis)}
-      aria-label={`${plane.name} plane, ${shown.name}`} aria-orientation="vertical"
-      aria-valuemin={1} aria-valuemax={plane.slices} aria-valuenow={slice + 1}
-      aria-valuetext={`slice ${slice + 1} of ${plane.slices}`}
-      onKeyDown={onKeyDown} onDblClick={() => onMaximise(axis)}
-    >
-      <canvas ref={canvas} />
-      <Overlay model={model} axis={axis} size={sizeOf(canvas.current)} ratio={devicePixelRatio || 1} />
-      <span class="at top left"><span class="whole" title={shown.name}>{shortName(shown.name)}</span><span class="quiet">{plane.name}</span></span>
-      <span class="at top right quiet" aria-hidden="true">{`C ${window.center}`}<br />{`W ${window.width}`}</span>
-      <span class="at bottom left">
-        {slice + 1}<span class="quiet"> / {plane.slices}</span><br />
-        <span class="quiet">{millimetres(sliceMm(model, axis))}</span>
-      </span>
-      <span class="at bottom right hu" aria-hidden="true">{value}</span>
-      <span class="edge left" aria-hidden="true">{plane.edge.left}</span>
-      <span class="edge right" aria-hidden="true">{plane.edge.right}</span>
-      <span class="edge top" aria-hidden="true">{plane.edge.top}</span>
-      <span class="edge bottom" aria-hidden="true">{plane.edge.bottom}</span>
-      {waiting && <span class="waiting" role="status">{waiting}</span>}
+    <div class="plane">
+      <div
+        class="pane" ref={box} tabIndex={0} role="slider" data-axis={axis} data-job={shown.jobId} data-tool={model.tool}
+        data-level={seen?.id.level} data-lengths={lengthsOf(model, axis)}
+        aria-label={`${plane.name} plane, ${shown.name}`} aria-orientation="vertical"
+        aria-valuemin={1} aria-valuemax={plane.slices} aria-valuenow={slice + 1}
+        aria-valuetext={`slice ${slice + 1} of ${plane.slices}`}
+        onKeyDown={onKeyDown} onDblClick={() => onMaximise(axis)}
+      >
+        <canvas ref={canvas} />
+        <Overlay model={model} axis={axis} size={sizeOf(canvas.current)} ratio={devicePixelRatio || 1} />
+        <span class="at top left"><span class="whole" title={shown.name}>{shortName(shown.name)}</span><span class="quiet">{plane.name}</span></span>
+        <span class="at top right quiet" aria-hidden="true">{`C ${window.center}`}<br />{`W ${window.width}`}</span>
+        <span class="at bottom left">
+          {slice + 1}<span class="quiet"> / {plane.slices}</span><br />
+          <span class="quiet">{millimetres(sliceMm(model, axis))}</span>
+        </span>
+        <span class="at bottom right hu" aria-hidden="true">{value}</span>
+        <span class="edge left" aria-hidden="true">{plane.edge.left}</span>
+        <span class="edge right" aria-hidden="true">{plane.edge.right}</span>
+        <span class="edge top" aria-hidden="true">{plane.edge.top}</span>
+        <span class="edge bottom" aria-hidden="true">{plane.edge.bottom}</span>
+        {waiting && <span class="waiting" role="status">{waiting}</span>}
+      </div>
+      <SliceSlider model={model} axis={axis} name={shown.name} />
     </div>
+  );
+}
+
+// Where fingers are at work: they have no wheel. Elsewhere it is not there (style/viewer.css).
+function SliceSlider({ model, axis, name }: { model: ViewerModel; axis: Axis; name: string }) {
+  const plane = model.planes[axis];
+  const slice = model.sliceOf(axis);
+  return (
+    <label class="slice">
+      <span>{plane.name}</span>
+      <input
+        type="range" min={1} max={plane.slices} value={slice + 1} aria-label={`${plane.name} slice, ${name}`}
+        aria-valuetext={`slice ${slice + 1} of ${plane.slices}`}
+        onInput={(event) => model.showSlice(axis, event.currentTarget.valueAsNumber - 1)}
+      />
+    </label>
   );
 }
 

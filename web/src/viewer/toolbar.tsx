@@ -1,5 +1,6 @@
 // What the viewer can do, as buttons; the keys are in the titles and in the help.
 import type { Volume } from '../api/types.ts';
+import { hasMouse } from '../lib/pointers.ts';
 import { Term } from '../ui/term.tsx';
 import { AXES } from './geometry.ts';
 import type { Layout, Shown, Tool, ViewerModel } from './model.ts';
@@ -51,7 +52,7 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
           {choices.length > MOST_BESIDE && <span class="quiet">{MOST_BESIDE} at once</span>}
         </div>
       )}
-      <div class="group" role="group" aria-label="Tool of the left button">
+      <div class="group" role="group" aria-label={hasMouse() ? 'Tool of the left button' : 'Tool of one finger'}>
         {TOOLS.map(({ tool, name, key }) => (
           <button
             type="button" key={tool} class="small" aria-pressed={model.tool === tool} title={`${name} (${key})`}
