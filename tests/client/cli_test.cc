@@ -249,7 +249,11 @@ TEST(Cli, JobCommands) {
   const Outcome failed = RunCommand({"watch", "bad", "--server", address});
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_THAT(failed.err, HasSubstr("the disk is full"));
-  EXPECT_EQ(RunCommand({"cancel", "job-1", "--server", address}).exit_code, 0);
+  // This server completes what it is to cancel.
+  const Outcome late = RunCommand({"cancel", "job-1", "--server", address});
+  EXPECT_EQ(late.exit_code, 1);
+  EXPECT_THAT(late.err, HasSubstr("job job-1 was completed before it could be cancelled"));
+  EXPECT_TRUE(server.WaitForCancel("job-1"));
   EXPECT_EQ(RunCommand({"cancel", "none", "--server", address}).exit_code, 1);
   EXPECT_EQ(RunCommand({"delete", "active", "--server", address}).exit_code, 1);
   EXPECT_THAT(RunCommand({"protocols", "--server", address}).out, HasSubstr("fdk       yes"));

@@ -207,7 +207,7 @@ class ConfigurationTest(support.ServiceTest):
             (("--spool", "file/spool"), ""),
             (("--archive", "file/archive"), ""),
             ((), 'web { volume_cache_directory: "file/viewer" }'),
-            ((), 'audit { file: "missing/audit.jsonl" }'),
+            ((), 'audit { file: "file/audit.jsonl" }'),
         ):
             with self.subTest(flags=flags, text=text):
                 self.config.write_text(text)

@@ -123,7 +123,7 @@ TEST_F(GeometryFitTest, ATableOfAnotherLengthAlongItsAxisIsAskedFor) {
   const auto fit = Fit(HelixBeads(), longer);
   ASSERT_TRUE(fit.ok()) << fit.status();
   ASSERT_THAT(fit->warnings, SizeIs(1));
-  EXPECT_THAT(fit->warnings[0], HasSubstr("pixels' sides differ by 1.0"));
+  EXPECT_THAT(fit->warnings[0], HasSubstr("pixels' sides differ by 0.9"));
   EXPECT_THAT(fit->warnings[0], HasSubstr("are the table's coordinates along its axis (z) right"));
 }
 
