@@ -38,6 +38,13 @@ def keys(value):
             yield from keys(member)
 
 
+def mirrored(matrix):
+    """A matrix of frames of 480 rows, of the detector read from its other end."""
+    value = [float(number) for number in matrix[1].split(",")]
+    value[4:8] = [479 * w - v for v, w in zip(value[4:8], value[8:12])]
+    return f"value: {value}"
+
+
 class JsonTest(support.ServiceTest):
     def test_every_command_has_it(self):
         found = commands()
@@ -132,6 +139,12 @@ class JsonTest(support.ServiceTest):
         isocenter.must("simulate", "--beads", "helix", "--out", beads, "--frames", 40, "--photons", 30000)
         fitted = self.document("calibrate", "geometry", "--sweep", beads, "--beads", "helix", "--matrices", self.folder / "m.csv")
         self.assertEqual(len(fitted["frames"]), 40)
+        self.assertEqual(fitted["warnings"], [])
+        # A table of the other hand explains all shadows; the sweep's own matrices tell it, as here those that mirror.
+        header = beads / "acquisition.textproto"
+        header.write_text(re.sub(r"value: \[([^]]*)\]", mirrored, header.read_text()))
+        fitted = self.document("calibrate", "geometry", "--sweep", beads, "--beads", "helix", "--matrices", self.folder / "n.csv")
+        self.assertIn("patients would come out with left and right exchanged", fitted["warnings"][0])
 
     def test_a_file_beside_the_text(self):
         service = self.service()

@@ -110,7 +110,7 @@ def link_to(target, page):
 
 
 def title_of(page):
-    return re.search(r"(?m)^# (.+)$", page.read_text())[1]
+    return re.search(r"(?m)^# (.+)$", page.read_text())[1].replace("`", "")
 
 
 def name_of(target, text, page):

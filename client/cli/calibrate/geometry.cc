@@ -206,8 +206,8 @@ void AddCalibrateGeometryCommand(flags::Command calibrate) {
       "must be,\nin which frame the matrices are, and when they are good enough.");
   command
       .Add("--sweep", o.sweep,
-           "acquisition of the phantom; of its matrices only the distances are held against those "
-           "found")
+           "acquisition of the phantom; of its matrices only distances and hand are held against "
+           "those found")
       .Required()
       .Type("PATH");
   command.Add("--beads", o.beads, "the phantom: helix, rings, or a table of its balls")
