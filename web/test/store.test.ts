@@ -205,3 +205,22 @@ test('the window is called after the job that is looked at', () => {
   assert.equal(jobTitle({ ...looked, state: 'failed', station_name: null }), '✕ j fdk');
   assert.equal(jobTitle({ ...looked, state: 'receiving' }), '… Angio-1 fdk');
 });
+
+test('an answer that is older than what an event has told since the question does not undo it', async () => {
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => { answer = resolve; });
+  const store = new Store(new Api(async (url) => {
+    if (!url.startsWith('api/v1/jobs')) return json({ signed_in: false, server_time: '2026-03-01T09:30:00.000Z' });
+    await held;
+    return json({ jobs: url.includes('active') ? [job('a', 'receiving', 0), job('b', 'receiving', 0)] : [], next_page_token: null });
+  }), new FakeClock());
+  store.takeJob(job('gone', 'receiving', 0));
+  store.refresh();
+  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  store.takeJob(job('a', 'completed', 0));
+  store.takeJob(job('new', 'receiving', 1));
+  answer();
+  for (let i = 0; i < 50 && store.active().some((each) => each.job_id === 'gone'); i += 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual(store.active().map((each) => each.job_id).sort(), ['b', 'new']);
+  assert.deepEqual(store.ended().map((each) => each.job_id), ['a']);
+});

@@ -43,6 +43,8 @@ export class Store {
   // Of requests for jobs the last that was made, and the last that was taken.
   private jobsAsked = 0;
   private jobsTaken = 0;
+  // By job, the question after which an event told of it.
+  private toldAfter = new Map<string, number>();
   // The event stream has begun once.
   private greeted = false;
 
@@ -136,6 +138,7 @@ export class Store {
   takeJob(job: Job): void {
     this.announce(job);
     this.jobs.set(job.job_id, job);
+    this.toldAfter.set(job.job_id, this.jobsAsked);
     this.trim();
     this.changed();
   }
@@ -160,9 +163,12 @@ export class Store {
     ]);
     if (mine < this.jobsTaken) return;
     this.jobsTaken = mine;
-    const jobs = [...recent.jobs, ...active.jobs];
+    // What events have told since the question is newer than its answer.
+    const told = [...this.jobs.values()].filter((job) => (this.toldAfter.get(job.job_id) ?? 0) >= mine);
+    const jobs = [...recent.jobs, ...active.jobs, ...told];
     for (const job of jobs) this.announce(job);
     this.jobs = new Map(jobs.map((job) => [job.job_id, job]));
+    this.toldAfter = new Map([...this.toldAfter].filter(([id]) => this.jobs.has(id)));
     this.changed();
   }
 
