@@ -54,12 +54,16 @@ absl::Status Cancel(const Options& options) {
   } else {
     services.erase(services.begin() + 1, services.end());  // it says why not
   }
+  for (const JobService& service : services) {
+    ISO_RETURN_IF_ERROR(client::JobClient(service.channel).Cancel(options.job_id, reason).status());
+  }
   v1::Job job;
   for (const JobService& service : services) {
-    const client::JobClient client(service.channel);
-    ISO_ASSIGN_OR_RETURN(job, client.Cancel(options.job_id, reason));
     // A step that is under way ends first, and where it was the last one the job is complete.
-    ISO_ASSIGN_OR_RETURN(job, client.Watch(options.job_id, [](const v1::Job&) { return true; }));
+    ISO_ASSIGN_OR_RETURN(
+        job, client::JobClient(service.channel).Watch(options.job_id, [](const v1::Job&) {
+          return true;
+        }));
   }
   if (job.state() == v1::JOB_STATE_COMPLETED) {
     return absl::FailedPreconditionError(

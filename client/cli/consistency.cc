@@ -10,6 +10,7 @@
 #include "client/cli/calibrate/sweep_source.h"
 #include "client/cli/commands.h"
 #include "client/cli/output/json_output.h"
+#include "client/cli/output/warnings.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/consistency/scan_consistency.h"
 
@@ -122,11 +123,7 @@ absl::Status Check(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const Consistency result, scan->Judge(pool));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (result.not_judged.empty()) {
-    for (const std::string& warning : WarningsOf(result)) {
-      std::fprintf(stderr, "warning: %s\n", warning.c_str());
-    }
-  }
+  if (result.not_judged.empty()) PrintWarnings(WarningsOf(result));
   return options.json.Report(Text(options, result, seconds), ToJson(options, result));
 }
 

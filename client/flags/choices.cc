@@ -26,11 +26,13 @@ std::vector<std::string> ChoicesOf(const CLI::Option& option) {
   return absl::StrSplit(shown.substr(open + 1, close - open - 1), ',');
 }
 
+std::string Either(const std::vector<std::string>& names) {
+  if (names.size() < 2) return absl::StrJoin(names, "");
+  return absl::StrCat(absl::StrJoin(names.begin(), names.end() - 1, ", "), " or ", names.back());
+}
+
 std::string LegalText(const std::vector<std::string>& legal) {
-  if (legal.empty()) return "";
-  if (legal.size() == 1) return absl::StrCat("; legal is ", legal.front());
-  const std::vector<std::string> but_last(legal.begin(), legal.end() - 1);
-  return absl::StrCat("; legal is ", absl::StrJoin(but_last, ", "), " or ", legal.back());
+  return legal.empty() ? "" : absl::StrCat("; legal is ", Either(legal));
 }
 
 }  // namespace isocenter::flags

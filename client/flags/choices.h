@@ -17,6 +17,9 @@ CLI::Validator ChoiceOf(const std::vector<std::string>& legal);
 /// The list of such a flag; empty of all others.
 std::vector<std::string> ChoicesOf(const CLI::Option& option);
 
+/// "a, b or c".
+std::string Either(const std::vector<std::string>& names);
+
 /// "; legal is a, b or c"; nothing of an empty list.
 std::string LegalText(const std::vector<std::string>& legal);
 

@@ -20,28 +20,19 @@ constexpr size_t kColumn = 30, kWidth = 100;
 
 /// "  left    right", the right side broken between words and under itself.
 std::string Entry(const std::string& left, const std::string& right) {
-  std::string text = absl::StrCat("  ", left);
-  if (right.empty()) return text + "\n";
-  size_t column = text.size();
-  bool first = true;
-  for (const absl::string_view word : absl::StrSplit(right, ' ')) {
-    const bool begins = first && column < kColumn;
-    if (first ? !begins : column + 1 + word.size() > kWidth) {
-      text += "\n";
-      column = 0;
-    }
-    if (column < kColumn) {
-      text.append(kColumn - column, ' ');
-      column = kColumn;
-    } else {
-      text += ' ';
-      ++column;
-    }
-    absl::StrAppend(&text, word);
-    column += word.size();
-    first = false;
+  std::string text, line = absl::StrCat("  ", left);
+  const auto end_line = [&] {
+    absl::StrAppend(&text, line, "\n");
+    line.clear();
+  };
+  if (line.size() >= kColumn && !right.empty()) end_line();
+  for (const absl::string_view word : absl::StrSplit(right, ' ', absl::SkipEmpty())) {
+    if (line.size() >= kColumn && line.size() + 1 + word.size() > kWidth) end_line();
+    line.append(line.size() < kColumn ? kColumn - line.size() : 1, ' ');
+    absl::StrAppend(&line, word);
   }
-  return text + "\n";
+  end_line();
+  return text;
 }
 
 /// The library's name of a type, and behind it what its values may be: "INT:1 to 16".
@@ -66,14 +57,14 @@ std::string ValueName(const CLI::Option& option) {
 }
 
 std::string Name(const CLI::Option& option) {
-  if (option.get_positional()) return Upper(option.get_name(true, false));
-  std::string name = absl::StrJoin(absl::StrSplit(option.get_name(false, true), ','), ", ");
+  const bool is_repeated = option.get_expected_max() == CLI::detail::expected_max_vector_size;
+  const char* const more = is_repeated ? "..." : "";
+  if (option.get_positional()) return absl::StrCat(Upper(option.get_name(true, false)), more);
+  const std::string name = absl::StrJoin(absl::StrSplit(option.get_name(false, true), ','), ", ");
   if (IsSwitch(option)) return name;
   const std::string value = ValueName(option);
   if (option.get_expected_min() == 0) return absl::StrCat(name, " [", value, "]");
-  absl::StrAppend(&name, " ", value);
-  if (option.get_expected_max() == CLI::detail::expected_max_vector_size) name += "...";
-  return name;
+  return absl::StrCat(name, " ", value, more);
 }
 
 std::string NamesOf(const std::set<CLI::Option*>& options) {
@@ -89,10 +80,7 @@ std::string Terms(const CLI::Option& option) {
   if (option.get_required() && !option.get_positional()) terms.emplace_back("required");
   const std::string legal = TypeAndLegal(option).second;
   if (const std::vector<std::string> choices = ChoicesOf(option); !choices.empty()) {
-    terms.push_back(choices.size() == 1
-                        ? choices.front()
-                        : absl::StrCat(absl::StrJoin(choices.begin(), choices.end() - 1, ", "),
-                                       " or ", choices.back()));
+    terms.push_back(Either(choices));
   } else if (!legal.empty() && legal != "BYTES") {
     terms.push_back(option.get_expected_min() > 1 ? absl::StrCat("each ", legal) : legal);
   }
@@ -160,8 +148,7 @@ std::string Parts(const CLI::App& app) {
 std::string Usage(const CLI::App& app, const std::string& name) {
   std::string text = absl::StrCat("Usage: ", name, " [OPTIONS]");
   for (const CLI::Option* option : Positionals(app)) {
-    std::string shown = Name(*option);
-    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) shown += "...";
+    const std::string shown = Name(*option);
     absl::StrAppend(&text, " ", option->get_required() ? shown : absl::StrCat("[", shown, "]"));
   }
   const auto named = [](const CLI::App* part) { return !part->get_name().empty(); };

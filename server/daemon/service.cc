@@ -79,21 +79,7 @@ audit::TrailOptions AuditOptionsOf(const v1::ServerConfig& config) {
   return options;
 }
 
-/// What the files of a directory take.
-uint64_t BytesIn(const std::filesystem::path& directory) {
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code unknown;
-    const uintmax_t size = entry->file_size(unknown);
-    bytes += unknown ? 0 : size;
-  }
-  return bytes;
-}
-
-/// Without a capacity in the configuration: half of what the disk has free or the spool has
-/// already, so that a restart does not make it smaller.
+/// Without a capacity in the configuration: half of the disk, as the spool finds it.
 spool::SpoolOptions SpoolOptionsOf(const v1::ServerConfig& config) {
   const v1::SpoolConfig& wanted = config.spool();
   spool::SpoolOptions options{
@@ -105,12 +91,6 @@ spool::SpoolOptions SpoolOptionsOf(const v1::ServerConfig& config) {
       .capacity_bytes = static_cast<int64_t>(wanted.capacity_bytes()),
       .retention = absl::Seconds(wanted.retain_seconds())};
   if (options.capacity_bytes == 0) {
-    std::error_code error;
-    std::filesystem::create_directories(options.directory, error);
-    const absl::StatusOr<uint64_t> free = storage::FreeBytes(options.directory);
-    if (free.ok()) {
-      options.capacity_bytes = static_cast<int64_t>((*free + BytesIn(options.directory)) / 2);
-    }
     options.capacity_follows_disk = true;
     options.capacity_source =
         "half of the most that the disk had free; spool.capacity_bytes sets another figure";

@@ -108,7 +108,10 @@ absl::Status Spool::Scan() {
     entry.released = released;
     entry.released_at = absl::TimeFromTimespec(status.st_mtim);
   }
-  return error ? storage::FileError(error.value(), "list", options_.directory) : absl::OkStatus();
+  if (error) return storage::FileError(error.value(), "list", options_.directory);
+  const absl::StatusOr<jobs::Disk> disk = options_.disk();
+  if (disk.ok()) FollowDisk(*disk, Count().used_bytes);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<jobs::JobSpool>> Spool::Create(const std::string& job_id,

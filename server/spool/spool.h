@@ -31,8 +31,8 @@ struct SpoolOptions {
   absl::Duration sync_interval = absl::Milliseconds(200);
   /// Bounds the sum of all files; 0: no bound but the disk.
   int64_t capacity_bytes = 0;
-  /// Raised to half of what the disk has free or the spool holds whenever a job asks for room: a
-  /// service that began on a full disk has its share as soon as somebody has made room.
+  /// Raised to half of what the disk has free or the spool holds, at the start and whenever a job
+  /// asks for room: a service that began on a full disk has its share once somebody has made room.
   bool capacity_follows_disk = false;
   /// Where that figure comes from, for who is refused by it.
   std::string capacity_source = "spool.capacity_bytes";
@@ -112,6 +112,8 @@ class Spool : public jobs::FrameSpool {
                                                     const std::string& acquisition,
                                                     const Layout& layout);
   SpoolUsage Count() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Raises the capacity to the share of the disk, where it follows that.
+  void FollowDisk(const jobs::Disk& disk, int64_t used_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Of those that may be removed; end: none.
   Entries::iterator OldestReclaimable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Reclaim(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

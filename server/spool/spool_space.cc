@@ -21,9 +21,7 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed, int64_t 
   for (;;) {
     ISO_ASSIGN_OR_RETURN(const jobs::Disk disk, options_.disk());
     const SpoolUsage usage = Count();
-    if (options_.capacity_follows_disk) {
-      capacity_bytes_ = std::max(capacity_bytes_, (disk.free_bytes + usage.used_bytes) / 2);
-    }
+    FollowDisk(disk, usage.used_bytes);
     const auto fits = [&](int64_t reclaimed) {
       return (capacity_bytes_ == 0 || needed <= capacity_bytes_ - usage.used_bytes + reclaimed) &&
              needed + spared <= disk.free_bytes + reclaimed;
@@ -42,6 +40,11 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed, int64_t 
           ", ", BytesText(usage.reclaimable_bytes), " of them reclaimable"));
     }
   }
+}
+
+void Spool::FollowDisk(const jobs::Disk& disk, int64_t used_bytes) {
+  if (!options_.capacity_follows_disk) return;
+  capacity_bytes_ = std::max(capacity_bytes_, (disk.free_bytes + used_bytes) / 2);
 }
 
 Spool::Entries::iterator Spool::OldestReclaimable() {

@@ -8,6 +8,7 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/options/calibrated_acquisition.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/cli/output/warnings.h"
 #include "client/flags/command.h"
 #include "client/formats/acquisition_input.h"
 #include "kernels/backends.h"
@@ -23,9 +24,7 @@ absl::StatusOr<CorrectedScan> CorrectedScan::Open(const std::string& scan,
   std::vector<std::string> warnings;
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition,
                        CalibratedAcquisition(source->header(), calibration, warnings));
-  for (const std::string& warning : warnings) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  }
+  PrintWarnings(warnings);
   ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(acquisition));
   return CorrectedScan(std::move(source), std::move(acquisition));
 }

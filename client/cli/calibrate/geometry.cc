@@ -17,6 +17,7 @@
 #include "client/cli/calibrate/sweep_source.h"
 #include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/output/table.h"
+#include "client/cli/output/warnings.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
@@ -107,32 +108,33 @@ void PrintModel(const GeometryFit& fit, std::FILE* file) {
                    ? ""
                    : absl::StrFormat(", %.4f px with a smooth arm", fit.rms_arm_px).c_str());
   for (const std::string& text : Observability(fit)) std::fprintf(file, "%s\n", text.c_str());
-  for (const std::string& warning : fit.warnings) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  }
+  PrintWarnings(fit.warnings);
 }
 
 // A phantom beside the isocentre changes the distance by less, and a sagging arm either by less.
 constexpr double kMostFromOwnPercent = 1.5;
 
+/// Whether most have a detector whose rows run against their axis.
+bool AreMirrored(const Trajectory& trajectory) {
+  const auto mirrored = std::ranges::count_if(trajectory, [](const ProjectionMatrix& matrix) {
+    const absl::StatusOr<Camera> camera = Decompose(matrix);
+    return camera.ok() && camera->focal_v_px < 0;
+  });
+  return 2 * static_cast<size_t>(mirrored) > trajectory.size();
+}
+
 /// What matrices found and those of the sweep's own header say differently; a table in another
 /// scale explains all shadows and moves the source.
 std::vector<std::string> OffTheSweepsOwn(const GeometryFit& fit, const SweepSource& source) {
   double origin = 0, detector = 0;
-  int mirrored = 0, found_mirrored = 0;
   for (const ProjectionMatrix& matrix : source.trajectory()) {
     const absl::StatusOr<Camera> camera = Decompose(matrix);
     if (!camera.ok()) return {};
     origin += Norm(camera->source) / source.frames();
     detector += camera->focal_u_px * source.detector().pitch_u_mm / source.frames();
-    mirrored += camera->focal_v_px < 0 ? 1 : 0;
-  }
-  for (const ProjectionMatrix& matrix : fit.matrices) {
-    const absl::StatusOr<Camera> camera = Decompose(matrix);
-    found_mirrored += camera.ok() && camera->focal_v_px < 0 ? 1 : 0;
   }
   std::vector<std::string> warnings;
-  if ((2 * mirrored > source.frames()) != (2 * found_mirrored > source.frames())) {
+  if (AreMirrored(source.trajectory()) != AreMirrored(fit.matrices)) {
     warnings.emplace_back(
         "the matrices that were found mirror what the sweep's own do not, or the other way round: "
         "patients would come out with left and right exchanged. Is a coordinate's sign wrong in "

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/options/set_fit.h"
 #include "client/cli/output/table.h"
+#include "client/cli/output/warnings.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
@@ -170,9 +171,7 @@ absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const SetOut
     ISO_RETURN_IF_ERROR(formats::WriteText(output.picture, set.picture_png()));
   }
   ISO_RETURN_IF_ERROR(formats::WriteText(output.out, wire::CalibrationFile(set)));
-  for (const std::string& warning : report.warnings) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  }
+  PrintWarnings(report.warnings);
   nlohmann::ordered_json json{{"name", set.name()},
                               {"part", report.part},
                               {"out", output.out},

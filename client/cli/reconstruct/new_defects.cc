@@ -1,4 +1,4 @@
-#include "client/cli/new_defects.h"
+#include "client/cli/reconstruct/new_defects.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "client/cli/gated/gating_flags.h"
+#include "client/cli/reconstruct/gating_flags.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -1,0 +1,181 @@
+#include "client/cli/reconstruct/recipe.h"
+
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "client/cli/output/iteration_printer.h"
+#include "client/cli/output/motion_text.h"
+#include "client/imaging/convergence_plot.h"
+#include "kernels/backends.h"
+#include "kernels/base/host_memory.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/geometry/limited_arc.h"
+#include "kernels/recon/motion/compensation.h"
+
+namespace isocenter::cli {
+namespace {
+
+void PrintReport(const recon::IterationReport& report, std::FILE* file) {
+  const std::string objective =
+      report.objective ? absl::StrFormat("  objective %.6g", *report.objective) : "";
+  std::fprintf(file, "iteration %3d  residual %.3e%s  %.2f s\n", report.iteration,
+               report.relative_residual, objective.c_str(), report.seconds);
+  std::fflush(file);
+}
+
+recon::SecondPassSettings SecondPassOf(const ReconstructOptions& options) {
+  recon::SecondPassSettings settings{.stripes = options.stripes,
+                                     .scatter = options.scatter,
+                                     .bone = options.bone,
+                                     .cone_beam = options.cone_beam};
+  if (options.metal) settings.metal.emplace();
+  return settings;
+}
+
+/// How the object moved; the host's cores search where the device has no derivatives by matrices.
+absl::StatusOr<recon::FoundMotion> FindMotion(const recon::ReconstructionPlan& plan,
+                                              const ReconstructOptions& options,
+                                              ops::Device& device, const LocalFrames& frames) {
+  ops::Device* searches = &device;
+  std::unique_ptr<ops::Device> host;
+  if (!Backends().matrix_gradient.Find(device.backend()).ok()) {
+    ISO_ASSIGN_OR_RETURN(host, Backends().OpenDevice("cpu", {.threads = options.threads}));
+    searches = host.get();
+  }
+  const recon::Acquisition& acquisition = plan.acquisition;
+  const recon::MotionSearch search = recon::DefaultMotionSearch(plan.views(), plan.settings);
+  ISO_ASSIGN_OR_RETURN(const recon::MotionMemory memory,
+                       recon::MotionMemoryOf(acquisition, search, Backends(), *searches));
+  ISO_RETURN_IF_ERROR(CheckAvailableMemory(
+      "the search for motion",
+      memory.host_bytes + (searches->traits().own_memory ? 0 : memory.device_bytes)));
+  std::fprintf(options.json.progress(), "motion: searched for on %s\n",
+               searches->description().c_str());
+  std::fflush(options.json.progress());
+  return recon::FindMotion(acquisition, search, frames.view(), frames.doses(), Backends(),
+                           *searches);
+}
+
+absl::Status ReconstructFrames(const recon::ReconstructionPlan& plan,
+                               const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                               HostView3<float> volume) {
+  ISO_ASSIGN_OR_RETURN(const auto reconstructor,
+                       recon::Reconstructor::Create(plan, Backends(), devices));
+  return reconstructor->Run(frames.view(), volume, frames.doses());
+}
+
+absl::StatusOr<Outcome> RunPlan(const recon::ReconstructionPlan& plan,
+                                const ReconstructOptions& options,
+                                const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                                HostView3<float> volume) {
+  Outcome outcome;
+  if (options.motion) {
+    ISO_ASSIGN_OR_RETURN(outcome.motion, FindMotion(plan, options, *devices[0], frames));
+    outcome.findings.push_back(MotionSummary(*outcome.motion));
+    std::fprintf(stderr, "isocenter: %s\n", outcome.findings.back().c_str());
+  }
+  if (outcome.motion && outcome.motion->moved) {
+    ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan at_rest,
+                         recon::WithMotion(plan, outcome.motion->poses));
+    ISO_RETURN_IF_ERROR(ReconstructFrames(at_rest, devices, frames, volume));
+  } else {
+    ISO_RETURN_IF_ERROR(ReconstructFrames(plan, devices, frames, volume));
+  }
+  return outcome;
+}
+
+absl::StatusOr<Outcome> RunPlan(const recon::SecondPassPlan& plan, const ReconstructOptions&,
+                                const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                                HostView3<float> volume) {
+  Outcome outcome;
+  ISO_RETURN_IF_ERROR(recon::ReconstructTwice(plan, Backends(), devices, frames.view(), volume,
+                                              frames.doses(), &outcome.findings));
+  for (const std::string& finding : outcome.findings) {
+    std::fprintf(stderr, "isocenter: %s\n", finding.c_str());
+  }
+  return outcome;
+}
+
+absl::StatusOr<Outcome> RunPlan(const recon::RefinementPlan& plan,
+                                const ReconstructOptions& options,
+                                const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                                HostView3<float> volume) {
+  std::FILE* const file = options.json.progress();
+  std::fprintf(file, "%s, projector %s, %d iterations with %d subsets of the views\n%s",
+               std::string(recon::AlgorithmName(plan.settings.algorithm)).c_str(),
+               std::string(ops::ProjectorName(plan.settings.projector)).c_str(),
+               plan.settings.iterations, static_cast<int>(plan.subsets.size()), kIterationTerms);
+  const absl::Time begin = absl::Now();
+  const auto report = [&](const recon::IterationReport& done) {
+    PrintReport(done, file);
+    return options.deadline_seconds <= 0 ||
+           absl::Now() - begin < absl::Seconds(options.deadline_seconds);
+  };
+  Outcome outcome;
+  std::vector<recon::IterationReport>& reports = outcome.iterations;
+  ISO_ASSIGN_OR_RETURN(reports, recon::RefineAll(plan, Backends(), devices, frames.view(), volume,
+                                                 report, frames.doses()));
+  if (static_cast<int>(reports.size()) < plan.settings.iterations) {
+    std::fprintf(file, "ended after %d of %d iterations\n", static_cast<int>(reports.size()),
+                 plan.settings.iterations);
+  }
+  if (options.curve.empty()) return outcome;
+  std::vector<imaging::ConvergencePoint> points;
+  for (const recon::IterationReport& done : reports) {
+    points.push_back({done.iteration, done.relative_residual, done.objective, done.seconds});
+  }
+  ISO_RETURN_IF_ERROR(imaging::WriteConvergence(options.curve, points));
+  return outcome;
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> MakePlan(const ReconstructOptions& options,
+                              const recon::Acquisition& acquisition, const VolumeGrid& grid,
+                              const std::optional<recon::IterativeSettings>& iterative,
+                              const std::vector<ops::Device*>& devices) {
+  if (iterative) {
+    return recon::MakeRefinementPlan(acquisition, grid, options.fdk, *iterative, Backends(),
+                                     devices);
+  }
+  if (options.metal || options.bone || options.stripes || options.scatter || options.cone_beam) {
+    return recon::MakeSecondPassPlan(acquisition, grid, options.fdk, SecondPassOf(options),
+                                     Backends(), devices);
+  }
+  return recon::MakePlan(acquisition, grid, options.fdk, Backends(), devices,
+                         recon::Arrival::kComplete);
+}
+
+std::vector<std::string> WarningsOf(const Plan& plan) {
+  const auto* refinement = std::get_if<recon::RefinementPlan>(&plan);
+  if (refinement == nullptr || !refinement->limited_arc) return {};
+  return {LimitedArcText(*refinement->limited_arc)};
+}
+
+absl::Status CheckMemory(const Plan& plan, int64_t frames_bytes,
+                         const std::vector<ops::Device*>& devices) {
+  return std::visit(
+      [&](const auto& made) {
+        int64_t bytes = frames_bytes + made.host_bytes;
+        for (const ops::Device* device : devices) {
+          if (!device->traits().own_memory) bytes += made.peak_bytes;
+        }
+        const VolumeGrid& grid = made.grid;
+        return CheckAvailableMemory(absl::StrCat("a volume of ", grid.nx, "x", grid.ny, "x",
+                                                 grid.nz, " voxels from ", made.views(), " frames"),
+                                    bytes);
+      },
+      plan);
+}
+
+absl::StatusOr<Outcome> Run(const Plan& plan, const ReconstructOptions& options,
+                            const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                            HostView3<float> volume) {
+  return std::visit(
+      [&](const auto& made) { return RunPlan(made, options, devices, frames, volume); }, plan);
+}
+
+}  // namespace isocenter::cli
