@@ -30,11 +30,12 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     std::error_code unreadable;
-    if (!std::filesystem::exists(path / "bundle.json", unreadable) && unreadable) {
+    const bool is_bundle = std::filesystem::exists(path / "bundle.json", unreadable);
+    if (unreadable) {
       return absl::PermissionDeniedError(
           absl::StrCat("cannot look into '", path.string(), "': ", unreadable.message()));
     }
-    if (std::filesystem::exists(path / "bundle.json", ignored)) {
+    if (is_bundle) {
       ISO_RETURN_IF_ERROR(CheckAlone(path, "a bundle", projections, i0_counts));
       return OpenBundle(path);
     }

@@ -73,8 +73,7 @@ RigidTransform Then(const RigidTransform& first, const RigidTransform& then) {
   return both;
 }
 
-absl::StatusOr<ProjectionMatrix> SeenAtRest(const ProjectionMatrix& matrix, const RigidPose& pose) {
-  const RigidTransform transform = TransformOf(pose);
+ProjectionMatrix Times(const ProjectionMatrix& matrix, const RigidTransform& transform) {
   const auto& r = transform.rotation;
   ProjectionMatrix seen;
   for (int row = 0; row < 3; ++row) {
@@ -84,7 +83,11 @@ absl::StatusOr<ProjectionMatrix> SeenAtRest(const ProjectionMatrix& matrix, cons
     }
     seen.m[4 * row + 3] = Dot(left, transform.shift_mm) + matrix(row, 3);
   }
-  return NormalizeMatrix(seen);
+  return seen;
+}
+
+absl::StatusOr<ProjectionMatrix> SeenAtRest(const ProjectionMatrix& matrix, const RigidPose& pose) {
+  return NormalizeMatrix(Times(matrix, TransformOf(pose)));
 }
 
 absl::StatusOr<Trajectory> SeenAtRest(const Trajectory& trajectory,

@@ -38,6 +38,9 @@ RigidTransform Inverse(const RigidTransform& transform);
 /// First `first`, then `then`.
 RigidTransform Then(const RigidTransform& first, const RigidTransform& then);
 
+/// P · T, of the same scale.
+ProjectionMatrix Times(const ProjectionMatrix& matrix, const RigidTransform& transform);
+
 /// What a view of the object in a pose is of the object at rest: P · T, normalised. Errors: those
 /// of NormalizeMatrix (the place of the isocentre's point would be behind the source).
 absl::StatusOr<ProjectionMatrix> SeenAtRest(const ProjectionMatrix& matrix, const RigidPose& pose);

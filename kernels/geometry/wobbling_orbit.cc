@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/uniform.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/trajectory.h"
 
@@ -52,11 +53,6 @@ class SmoothDeviation {
 
  private:
   static constexpr int kHarmonics = 3;
-
-  // [0, 1), the same on every platform, which std::uniform_real_distribution is not.
-  static double Uniform(std::mt19937_64& generator) {
-    return static_cast<double>(generator() >> 11) * 0x1p-53;
-  }
 
   std::array<double, kHarmonics> amplitude_;
   std::array<double, kHarmonics> phase_;

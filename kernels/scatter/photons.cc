@@ -6,6 +6,7 @@
 #include <random>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/base/uniform.h"
 #include "kernels/base/units.h"
 #include "kernels/scatter/plane.h"
 
@@ -26,7 +27,7 @@ constexpr double kFirstStretch = 0.35, kStretch = 0.7;
 class Draws {
  public:
   explicit Draws(std::seed_seq& seed) : engine_(seed) {}
-  double operator()() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
+  double operator()() { return Uniform(engine_); }
 
  private:
   std::mt19937_64 engine_;

@@ -25,6 +25,7 @@
 #include "server/daemon/observer.h"
 #include "server/daemon/simulated_scans.h"
 #include "server/daemon/slots.h"
+#include "server/daemon/sync_policy.h"
 #include "server/dicom/objects/dictionary.h"
 #include "server/dicom/objects/result_store.h"
 #include "server/dicom/scp/node.h"
@@ -82,14 +83,11 @@ audit::TrailOptions AuditOptionsOf(const v1::ServerConfig& config) {
 /// Without a capacity in the configuration: half of the disk, as the spool finds it.
 spool::SpoolOptions SpoolOptionsOf(const v1::ServerConfig& config) {
   const v1::SpoolConfig& wanted = config.spool();
-  spool::SpoolOptions options{
-      .directory = config::SpoolDirectory(config),
-      .sync = wanted.sync() == v1::SYNC_POLICY_ALWAYS  ? spool::SyncPolicy::kAlways
-              : wanted.sync() == v1::SYNC_POLICY_NEVER ? spool::SyncPolicy::kNever
-                                                       : spool::SyncPolicy::kInterval,
-      .sync_interval = absl::Seconds(wanted.sync_interval_seconds()),
-      .capacity_bytes = static_cast<int64_t>(wanted.capacity_bytes()),
-      .retention = absl::Seconds(wanted.retain_seconds())};
+  spool::SpoolOptions options{.directory = config::SpoolDirectory(config),
+                              .sync = SyncPolicyOf(wanted),
+                              .sync_interval = absl::Seconds(wanted.sync_interval_seconds()),
+                              .capacity_bytes = static_cast<int64_t>(wanted.capacity_bytes()),
+                              .retention = absl::Seconds(wanted.retain_seconds())};
   if (options.capacity_bytes == 0) {
     options.capacity_follows_disk = true;
     options.capacity_source =

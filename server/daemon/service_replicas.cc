@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/base/log.h"
 #include "server/calibrations/store.h"
 #include "server/config/server_config.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/service.h"
+#include "server/daemon/sync_policy.h"
 #include "server/metrics/metrics.h"
 #include "server/pipeline/engine.h"
 #include "server/pipeline/job_record.h"
@@ -29,9 +29,7 @@ spool::SpoolOptions CopiesOf(const v1::ServerConfig& config) {
   const uint64_t wanted = config.cluster().replication().capacity_bytes();
   spool::SpoolOptions options{
       .directory = std::filesystem::path(config::SpoolDirectory(config)) / "replicas",
-      .sync = own.sync() == v1::SYNC_POLICY_ALWAYS  ? spool::SyncPolicy::kAlways
-              : own.sync() == v1::SYNC_POLICY_NEVER ? spool::SyncPolicy::kNever
-                                                    : spool::SyncPolicy::kInterval,
+      .sync = SyncPolicyOf(own),
       .sync_interval = absl::Seconds(own.sync_interval_seconds()),
       .capacity_bytes = static_cast<int64_t>(wanted),
       .capacity_source = "cluster.replication.capacity_bytes"};

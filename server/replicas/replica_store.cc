@@ -120,7 +120,8 @@ absl::Status ReplicaStore::Report(const Origin& origin, const std::vector<std::s
   const absl::flat_hash_set<std::string> needed(jobs.begin(), jobs.end());
   absl::MutexLock lock(&mutex_);
   const absl::Time now = options_.clock();
-  heard_[origin] = now;
+  // Of others there is nothing to take over.
+  if (const auto heard = heard_.find(origin); heard != heard_.end()) heard->second = now;
   std::vector<std::string> done;
   for (const auto& [id, entry] : entries_) {
     if (entry.origin == origin && !needed.contains(id) && entry.writers == 0 &&

@@ -3,12 +3,12 @@
 #include <pthread.h>
 
 #include <filesystem>
-#include <fstream>
 #include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/base/steady_clock.h"
@@ -69,14 +69,20 @@ absl::StatusOr<std::string> SpoolId(const std::filesystem::path& directory) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     const std::string id = NewSpoolId();
-    ISO_ASSIGN_OR_RETURN(storage::OutputFile file, storage::OutputFile::Create(path));
+    const std::filesystem::path staged = absl::StrCat(path.string(), ".part");
+    std::filesystem::remove(staged, error);
+    ISO_ASSIGN_OR_RETURN(storage::OutputFile file, storage::OutputFile::Create(staged));
     ISO_RETURN_IF_ERROR(file.WriteAt(0, std::as_bytes(std::span(id))));
     ISO_RETURN_IF_ERROR(file.Sync());
+    std::filesystem::rename(staged, path, error);
+    if (error) return storage::FileError(error.value(), "name", path);
     ISO_RETURN_IF_ERROR(storage::SyncDirectory(directory));
     return id;
   }
-  std::string id;
-  std::getline(std::ifstream(path), id);
+  constexpr size_t kMostBytes = 64;
+  ISO_ASSIGN_OR_RETURN(const std::string text,
+                       ReadRegularFile("replica-id", path.string(), kMostBytes));
+  const std::string id = text.substr(0, text.find('\n'));
   if (CheckOrigin({.node = "this", .spool_id = id}).ok()) return id;
   return absl::DataLossError(absl::StrCat(path.string(),
                                           " does not hold 32 digits of 0-9a-f; remove it, and "

@@ -180,6 +180,10 @@ absl::Status Takeover::Send(pipeline::ReconstructionJob& job, int64_t stream, Fe
                             jobs::JobSpool& frames) {
   const std::vector<FrameState> states = frames.states();
   const std::vector<FrameState> here = job.spool()->states();
+  if (here.size() != states.size()) {
+    return absl::DataLossError(
+        absl::StrCat("the copy has ", states.size(), " frames, and its acquisition ", here.size()));
+  }
   const int64_t frame_bytes = recon::FrameBytes(job.request().acquisition);
   for (size_t i = 0; i < states.size(); ++i) {
     if (states[i] != FrameState::kPresent || here[i] != FrameState::kMissing) continue;

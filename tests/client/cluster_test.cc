@@ -167,7 +167,8 @@ TEST(Cluster, AJobThatIsNowhereIsSaidToBeSo) {
   const FakeAddress whole({ReadyNode("recon1"), ReadyNode("recon2")});
   const Outcome nowhere = RunCommand({"watch", "none", "--server", whole.address()});
   EXPECT_EQ(nowhere.exit_code, 1);
-  EXPECT_EQ(nowhere.err, "isocenter: there is no job 'none' on any of the nodes recon1, recon2; `isocenter "
+  EXPECT_EQ(nowhere.err,
+            "isocenter: there is no job 'none' on any of the nodes recon1, recon2; `isocenter "
             "jobs` lists those that are there\n");
   const FakeAddress part({ReadyNode("recon1"), AwayNode("recon2")});
   const Outcome perhaps = RunCommand({"watch", "none", "--server", part.address()});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/cli/reconstruct/report.h"
@@ -11,7 +10,6 @@
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
-#include "kernels/geometry/limited_arc.h"
 #include "kernels/recon/gating/gated_frames.h"
 #include "kernels/recon/gating/gating.h"
 #include "kernels/recon/gating/line_integrals.h"
@@ -29,18 +27,13 @@ constexpr int kDefaultRounds = 4;
 constexpr float kNothingHu = -1000;
 
 /// The volume of all frames, or nothing where iterations are to begin with that.
-absl::StatusOr<std::vector<float>> StartOf(const GatedScan& scan, const LocalFrames& frames,
+absl::StatusOr<std::vector<float>> StartOf(const GatedScan& scan, const recon::RefinementPlan& plan,
+                                           const LocalFrames& frames,
                                            const std::vector<ops::Device*>& devices) {
-  if (!scan.iterative->warm_start ||
-      FindLimitedArc(scan.acquisition.trajectory, scan.acquisition.detector)) {
-    return std::vector<float>(scan.grid.voxels(), kNothingHu);
-  }
+  if (!plan.warm_start) return std::vector<float>(scan.grid.voxels(), kNothingHu);
   std::vector<float> volume(scan.grid.voxels());
-  ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan plan,
-                       recon::MakePlan(scan.acquisition, scan.grid, scan.options.fdk, Backends(),
-                                       devices, recon::Arrival::kComplete));
   ISO_ASSIGN_OR_RETURN(const auto reconstructor,
-                       recon::Reconstructor::Create(plan, Backends(), devices));
+                       recon::Reconstructor::Create(*plan.warm_start, Backends(), devices));
   ISO_RETURN_IF_ERROR(
       reconstructor->Run(frames.view(), {volume.data(), scan.grid.shape()}, frames.doses()));
   return volume;
@@ -84,9 +77,10 @@ recon::CycleSettings CycleOf(const GatedScan& scan) {
 
 /// All gates together by iterations.
 absl::Status RefineGates(const GatedScan& scan, const std::vector<Gate>& gates,
-                         std::span<const float> lines, const LocalFrames& frames,
-                         const std::vector<ops::Device*>& devices, std::FILE* progress) {
-  ISO_ASSIGN_OR_RETURN(const std::vector<float> start, StartOf(scan, frames, devices));
+                         const recon::RefinementPlan& plan, std::span<const float> lines,
+                         const LocalFrames& frames, const std::vector<ops::Device*>& devices,
+                         std::FILE* progress) {
+  ISO_ASSIGN_OR_RETURN(const std::vector<float> start, StartOf(scan, plan, frames, devices));
   std::vector<std::vector<float>> volumes(gates.size(), std::vector<float>(scan.grid.voxels()));
   std::vector<HostView3<float>> voxels;
   for (std::vector<float>& volume : volumes) {
@@ -137,18 +131,19 @@ int64_t GatedBytes(const GatedScan& scan) {
   const int64_t lines = static_cast<int64_t>(scan.acquisition.trajectory.size()) * d.rows *
                         d.columns * static_cast<int64_t>(sizeof(float));
   const auto volumes = static_cast<int64_t>(scan.iterative ? scan.windows.size() : 0);
-  return 2 * lines + volumes * scan.grid.voxels() * static_cast<int64_t>(sizeof(float));
+  return 2 * lines + volumes * recon::VolumeBytes(scan.grid);
 }
 
 absl::Status ReconstructGates(const GatedScan& scan, const std::vector<Gate>& gates,
-                              const LocalFrames& frames, const std::vector<ops::Device*>& devices) {
+                              const Plan& plan, const LocalFrames& frames,
+                              const std::vector<ops::Device*>& devices) {
   const absl::Time begin = absl::Now();
   ISO_ASSIGN_OR_RETURN(const std::vector<float> lines,
                        recon::LineIntegralsOf(scan.acquisition, Backends(), *devices[0],
                                               frames.view(), frames.doses()));
-  if (scan.iterative) {
-    ISO_RETURN_IF_ERROR(
-        RefineGates(scan, gates, lines, frames, devices, scan.options.json.progress()));
+  if (const auto* refinement = std::get_if<recon::RefinementPlan>(&plan)) {
+    ISO_RETURN_IF_ERROR(RefineGates(scan, gates, *refinement, lines, frames, devices,
+                                    scan.options.json.progress()));
   } else {
     ISO_RETURN_IF_ERROR(BackProjectGates(scan, gates, lines, devices));
   }

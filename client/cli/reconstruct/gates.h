@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/local_acquisition.h"
 #include "client/cli/reconstruct/options.h"
+#include "client/cli/reconstruct/recipe.h"
 #include "kernels/geometry/patient_position.h"
 #include "kernels/geometry/phases/phase_window.h"
 #include "kernels/recon/iterative/settings.h"
@@ -43,8 +44,9 @@ absl::StatusOr<std::vector<Gate>> GatesOf(const GatedScan& scan);
 /// and volumes.
 int64_t GatedBytes(const GatedScan& scan);
 
-/// Errors: those of MakePlan, RefineCycle and WriteVolume.
+/// `plan` is that of all frames. Errors: those of MakePlan, RefineCycle and WriteVolume.
 absl::Status ReconstructGates(const GatedScan& scan, const std::vector<Gate>& gates,
-                              const LocalFrames& frames, const std::vector<ops::Device*>& devices);
+                              const Plan& plan, const LocalFrames& frames,
+                              const std::vector<ops::Device*>& devices);
 
 }  // namespace isocenter::cli

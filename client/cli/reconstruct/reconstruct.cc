@@ -212,7 +212,7 @@ absl::Status Reconstruct(ReconstructOptions options) {
     if (!plan.ok()) return plan.status();
   }
   return gates.empty() ? ReconstructVolume(options, scan, *plan, frames, devices)
-                       : ReconstructGates(gated, gates, frames, devices);
+                       : ReconstructGates(gated, gates, *plan, frames, devices);
 }
 
 }  // namespace

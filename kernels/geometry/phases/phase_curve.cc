@@ -6,15 +6,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/uniform.h"
 #include "kernels/base/units.h"
 
 namespace isocenter {
 namespace {
-
-// [0, 1), the same on every platform, which std::uniform_real_distribution is not.
-double Uniform(std::mt19937_64& generator) {
-  return static_cast<double>(generator() >> 11) * 0x1p-53;
-}
 
 // Standard normal (Box & Muller 1958), cut at two deviations.
 double CutNormal(std::mt19937_64& generator) {

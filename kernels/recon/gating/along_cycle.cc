@@ -71,6 +71,12 @@ class Rows {
 
 }  // namespace
 
+absl::Status CheckCycleStrength(double strength_hu) {
+  if (strength_hu >= 0 && std::isfinite(strength_hu)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the strength along the cycle is ", strength_hu, " HU; legal is 0 or more"));
+}
+
 absl::Status SmoothAlongCycle(std::span<const HostView3<float>> volumes, double strength_hu,
                               ThreadPool& pool) {
   const auto phases = static_cast<int>(volumes.size());
@@ -78,10 +84,7 @@ absl::Status SmoothAlongCycle(std::span<const HostView3<float>> volumes, double 
     return absl::InvalidArgumentError(
         absl::StrCat("volumes of a cycle are ", phases, "; legal is 2 to ", kMostPhases));
   }
-  if (!(strength_hu >= 0 && std::isfinite(strength_hu))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the strength along the cycle is ", strength_hu, " HU; legal is 0 or more"));
-  }
+  ISO_RETURN_IF_ERROR(CheckCycleStrength(strength_hu));
   const Shape3 shape = volumes[0].shape();
   for (const HostView3<float>& volume : volumes) {
     ISO_RETURN_IF_ERROR(ops::CheckSameShape("a volume of the cycle", volume.shape(), shape));

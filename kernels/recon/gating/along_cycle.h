@@ -12,6 +12,9 @@ namespace isocenter::recon {
 /// The most volumes of a cycle.
 inline constexpr int kMostPhases = 50;
 
+/// INVALID_ARGUMENT for a strength (HU) that is not finite or below 0.
+absl::Status CheckCycleStrength(double strength_hu);
+
 /// Takes out of each voxel what varies along the cycle by little, and leaves steps: of volumes y in
 /// HU, [z][y][x], in order of their phases, become those x that minimise ½ Σ (x[p] - y[p])² +
 /// strength_hu · Σ |x[p + 1] - x[p]|, where the last is before the first (total variation: Rudin,
@@ -19,8 +22,8 @@ inline constexpr int kMostPhases = 50;
 /// streaks of few views do, is averaged; a voxel that the edge of an organ crosses has a step,
 /// which loses 2 · strength_hu over the number of phases to either side of it. Solved by its dual
 /// with accelerated gradient steps (Beck & Teboulle, IEEE TIP 18 (2009) 2419). Errors:
-/// INVALID_ARGUMENT (volumes of different shapes, other than 2 to kMostPhases of them, a strength
-/// that is not finite or below 0).
+/// INVALID_ARGUMENT (volumes of different shapes, other than 2 to kMostPhases of them), those of
+/// CheckCycleStrength.
 absl::Status SmoothAlongCycle(std::span<const HostView3<float>> volumes, double strength_hu,
                               ThreadPool& pool);
 

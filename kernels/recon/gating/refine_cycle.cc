@@ -13,10 +13,7 @@
 namespace isocenter::recon {
 
 absl::Status ValidateCycleSettings(const CycleSettings& cycle, const IterativeSettings& settings) {
-  if (!(cycle.strength_hu >= 0 && std::isfinite(cycle.strength_hu))) {
-    return absl::InvalidArgumentError(absl::StrCat("the strength along the cycle is ",
-                                                   cycle.strength_hu, " HU; legal is 0 or more"));
-  }
+  ISO_RETURN_IF_ERROR(CheckCycleStrength(cycle.strength_hu));
   if (cycle.rounds < 1 || cycle.rounds > settings.iterations) {
     return absl::InvalidArgumentError(absl::StrCat("the cycle's rounds are ", cycle.rounds,
                                                    "; legal is 1 to the iterations, which are ",

@@ -203,7 +203,7 @@ class Search {
     std::vector<ProjectionMatrix> matrices(views());
     std::vector<ops::MatrixSlope> slopes(views());
     for (int view = 0; view < views(); ++view) {
-      matrices[view] = model_->Changed(acquisition_.trajectory[view], of_view(of_frames, view));
+      matrices[view] = InPose(acquisition_.trajectory[view], of_view(of_frames, view));
       lengths[view] = matrices[view].m[11];
       for (double& element : matrices[view].m) element /= lengths[view];
     }
@@ -215,8 +215,8 @@ class Search {
       for (int i = 0; i < 12; ++i) dot += slopes[view][i] * matrices[view].m[i];
       slopes[view][11] -= dot;
       for (double& element : slopes[view]) element /= lengths[view];
-      model_->Pull(acquisition_.trajectory[view], of_view(of_frames, view), slopes[view],
-                   of_view(by_frame, view));
+      PullToPose(acquisition_.trajectory[view], of_view(of_frames, view), slopes[view],
+                 of_view(by_frame, view));
     }
     steps_.Gather(shares, by_share, by_frame);
     return entropy;
@@ -269,7 +269,6 @@ class Search {
   ops::Device& device_;
   const MotionProgress& progress_;
   ThreadPool threads_;
-  const std::unique_ptr<FrameModel> model_ = NewPoseModel();
   int spans_;
   std::vector<double> controls_;
   double done_work_ = 0, all_work_ = 0;

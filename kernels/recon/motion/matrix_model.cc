@@ -72,69 +72,43 @@ std::vector<double> ParametersOf(const RigidPose& pose) {
   return {pose.shift_mm.x, pose.shift_mm.y, pose.shift_mm.z, turn.x, turn.y, turn.z};
 }
 
-namespace {
+ProjectionMatrix InPose(const ProjectionMatrix& matrix, std::span<const double> six) {
+  return Times(matrix, TransformOf(PoseFrom(six)));
+}
 
-class PoseModel final : public FrameModel {
- public:
-  int parameters() const override { return 6; }
-
-  ProjectionMatrix Changed(const ProjectionMatrix& matrix,
-                           std::span<const double> parameters) const override {
-    const RigidTransform transform = TransformOf(PoseFrom(parameters));
-    ProjectionMatrix changed;
-    for (int row = 0; row < 3; ++row) {
-      for (int column = 0; column < 3; ++column) {
-        double sum = 0;
-        for (int k = 0; k < 3; ++k) {
-          sum += matrix(row, k) * transform.rotation[3 * k + column];
-        }
-        changed.m[4 * row + column] = sum;
-      }
-      const Vec3 t = transform.shift_mm;
-      changed.m[4 * row + 3] =
-          matrix(row, 0) * t.x + matrix(row, 1) * t.y + matrix(row, 2) * t.z + matrix(row, 3);
+// P·T = (M·R | M·t + p₄): dE/dt = Mᵀ·d₄ and dE/dR = Mᵀ·D. R changes with its rotation vector θ as
+// dR = [J·dθ]× R, J = 1 + b [θ]× + c [θ]×², b = (1 - cos|θ|) / |θ|², c = (|θ| - sin|θ|) / |θ|³.
+void PullToPose(const ProjectionMatrix& matrix, std::span<const double> six,
+                const ops::MatrixSlope& slope, std::span<double> gradient) {
+  const RigidPose pose = PoseFrom(six);
+  const RigidTransform transform = TransformOf(pose);
+  double by_rotation[3][3];
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      by_rotation[i][j] = 0;
+      for (int k = 0; k < 3; ++k) by_rotation[i][j] += matrix(k, i) * slope[4 * k + j];
     }
-    return changed;
+    gradient[i] = 0;
+    for (int k = 0; k < 3; ++k) gradient[i] += matrix(k, i) * slope[4 * k + 3];
   }
-
-  // P·T = (M·R | M·t + p₄): dE/dt = Mᵀ·d₄ and dE/dR = Mᵀ·D. R changes with its rotation vector θ as
-  // dR = [J·dθ]× R, J = 1 + b [θ]× + c [θ]×², b = (1 - cos|θ|) / |θ|², c = (|θ| - sin|θ|) / |θ|³.
-  void Pull(const ProjectionMatrix& matrix, std::span<const double> parameters,
-            const ops::MatrixSlope& slope, std::span<double> gradient) const override {
-    const RigidPose pose = PoseFrom(parameters);
-    const RigidTransform transform = TransformOf(pose);
-    double by_rotation[3][3];
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) {
-        by_rotation[i][j] = 0;
-        for (int k = 0; k < 3; ++k) by_rotation[i][j] += matrix(k, i) * slope[4 * k + j];
-      }
-      gradient[i] = 0;
-      for (int k = 0; k < 3; ++k) gradient[i] += matrix(k, i) * slope[4 * k + 3];
+  double b[3][3];  // dE/dR · Rᵀ
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      b[i][j] = 0;
+      for (int k = 0; k < 3; ++k) b[i][j] += by_rotation[i][k] * transform.rotation[3 * j + k];
     }
-    double b[3][3];  // dE/dR · Rᵀ
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) {
-        b[i][j] = 0;
-        for (int k = 0; k < 3; ++k) b[i][j] += by_rotation[i][k] * transform.rotation[3 * j + k];
-      }
-    }
-    const Vec3 axial{b[2][1] - b[1][2], b[0][2] - b[2][0], b[1][0] - b[0][1]};
-    const Vec3 t = pose.turn_rad;
-    const double angle = Norm(t), square = angle * angle;
-    const double half = angle < 1e-4 ? 0.5 - square / 24 : (1 - std::cos(angle)) / square;
-    const double sixth =
-        angle < 1e-4 ? 1.0 / 6 - square / 120 : (angle - std::sin(angle)) / (square * angle);
-    const Vec3 once = Cross(t, axial);
-    const Vec3 by_turn = axial - half * once + sixth * Cross(t, once);  // Jᵀ·axial
-    gradient[3] = by_turn.x / kLeverMm;
-    gradient[4] = by_turn.y / kLeverMm;
-    gradient[5] = by_turn.z / kLeverMm;
   }
-};
-
-}  // namespace
-
-std::unique_ptr<FrameModel> NewPoseModel() { return std::make_unique<PoseModel>(); }
+  const Vec3 axial{b[2][1] - b[1][2], b[0][2] - b[2][0], b[1][0] - b[0][1]};
+  const Vec3 t = pose.turn_rad;
+  const double angle = Norm(t), square = angle * angle;
+  const double half = angle < 1e-4 ? 0.5 - square / 24 : (1 - std::cos(angle)) / square;
+  const double sixth =
+      angle < 1e-4 ? 1.0 / 6 - square / 120 : (angle - std::sin(angle)) / (square * angle);
+  const Vec3 once = Cross(t, axial);
+  const Vec3 by_turn = axial - half * once + sixth * Cross(t, once);  // Jᵀ·axial
+  gradient[3] = by_turn.x / kLeverMm;
+  gradient[4] = by_turn.y / kLeverMm;
+  gradient[5] = by_turn.z / kLeverMm;
+}
 
 }  // namespace isocenter::recon

@@ -1,7 +1,6 @@
 // What changes the matrices of a scan, by few parameters.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -35,22 +34,16 @@ class FrameSpline {
 /// The same curve with twice the spans (0: constant, with `spans` of them).
 std::vector<double> WithTwiceTheSpans(std::span<const double> of_controls, int each, int spans);
 
-/// How parameters of a frame change its matrix. They are in mm: shifts, and ways of what is 60 mm
-/// from the isocentre for angles, so that they weigh alike.
-class FrameModel {
- public:
-  virtual ~FrameModel() = default;
-  virtual int parameters() const = 0;
-  virtual ProjectionMatrix Changed(const ProjectionMatrix& matrix,
-                                   std::span<const double> parameters) const = 0;
-  /// dE/dparameters from the changed matrix's dE/dP.
-  virtual void Pull(const ProjectionMatrix& matrix, std::span<const double> parameters,
-                    const ops::MatrixSlope& slope, std::span<double> gradient) const = 0;
-};
+/// The six parameters of a pose are in mm: shifts, and ways of what is 60 mm from the isocentre for
+/// angles, so that they weigh alike.
 inline constexpr double kLeverMm = 60;
 
-/// An object in a pose: P·T.
-std::unique_ptr<FrameModel> NewPoseModel();
+/// P·T of an object in the pose of `six`.
+ProjectionMatrix InPose(const ProjectionMatrix& matrix, std::span<const double> six);
+/// dE/dparameters from the changed matrix's dE/dP.
+void PullToPose(const ProjectionMatrix& matrix, std::span<const double> six,
+                const ops::MatrixSlope& slope, std::span<double> gradient);
+
 RigidPose PoseFrom(std::span<const double> six);
 std::vector<double> ParametersOf(const RigidPose& pose);
 

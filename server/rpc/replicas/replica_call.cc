@@ -15,6 +15,8 @@
 namespace isocenter::rpc {
 namespace {
 
+/// Of answers that the origin does not read, before it is read from any more.
+constexpr size_t kMostAnswers = 64;
 constexpr int64_t kLongestReplicaHeaderBytes =
     static_cast<int64_t>(replicas::kMostAcquisitionBytes) + kLongestFinishBytes;
 
@@ -79,19 +81,24 @@ absl::Status ReplicaCall::Admit() const {
 void ReplicaCall::OnReadDone(bool ok) {
   {
     absl::MutexLock lock(&mutex_);
-    reading_ = false;
     if (phase_ == Phase::kClosed) return;
     if (!ok) {
+      reading_ = false;
       has_ended_ = true;
       return Pump();
     }
   }
   const absl::Status handled = HandleMessage();
-  if (handled.ok()) return;
-  spdlog::warn("event=replica_refused caller=\"{}\" reason=\"{}\"", permit_.caller(),
-               handled.ToString());
+  if (!handled.ok()) {
+    spdlog::warn("event=replica_refused caller=\"{}\" reason=\"{}\"", permit_.caller(),
+                 handled.ToString());
+  }
   absl::MutexLock lock(&mutex_);
-  Close(handled);
+  if (!handled.ok()) return Close(handled);
+  // Not before: what an answer or a written frame lets in would be read over this message.
+  reading_ = false;
+  if (phase_ == Phase::kFrames && appends_ < pipeline::kMostAppends) ReadNext();
+  Pump();
 }
 
 absl::Status ReplicaCall::HandleMessage() {
@@ -193,8 +200,6 @@ absl::Status ReplicaCall::HandleFrame(RawMessage::Frame raw) {
                           [self = shared_from_this(), index](const absl::Status& status) {
                             self->OnAppended(index, status);
                           });
-  absl::MutexLock lock(&mutex_);
-  if (phase_ == Phase::kFrames && appends_ < pipeline::kMostAppends) ReadNext();
   return absl::OkStatus();
 }
 
@@ -232,10 +237,7 @@ absl::Status ReplicaCall::HandleRest(const RawMessage& raw) {
           "finish after the first");
   }
   absl::MutexLock lock(&mutex_);
-  if (phase_ == Phase::kClosed) return absl::OkStatus();
   if (message.has_gap()) AnswerKept(static_cast<int>(message.gap().index()));
-  ReadNext();
-  Pump();
   return absl::OkStatus();
 }
 
@@ -261,6 +263,7 @@ void ReplicaCall::OnWriteDone(bool ok) {
   absl::MutexLock lock(&mutex_);
   writing_ = false;
   if (!ok) return Close(absl::CancelledError("the origin has gone"));
+  if (read_waits_) ReadNext();
   Pump();
 }
 
@@ -279,6 +282,8 @@ void ReplicaCall::OnDone() {
 
 void ReplicaCall::ReadNext() {
   if (finished_ || reading_ || has_ended_) return;
+  read_waits_ = answers_.size() >= kMostAnswers;
+  if (read_waits_) return;
   reading_ = true;
   StartRead(&incoming_);
 }
@@ -302,7 +307,7 @@ void ReplicaCall::Pump() {
       return;
     }
     // Of an origin that sends no more, what is on its way to the disk is still answered.
-    if (!has_ended_ || appends_ > 0 || phase_ == Phase::kBeginning) return;
+    if (!has_ended_ || appends_ > 0) return;
     phase_ = Phase::kClosed;
   }
   finished_ = true;

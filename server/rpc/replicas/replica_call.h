@@ -87,8 +87,9 @@ class ReplicaCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   std::shared_ptr<replicas::ReplicaStore::Writer> writer_ ABSL_GUARDED_BY(mutex_);
   int64_t frames_ ABSL_GUARDED_BY(mutex_) = 0, frame_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool reading_ ABSL_GUARDED_BY(mutex_) = false;
-  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;  // the origin sends no more
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;     // a message, or at work on it
+  bool read_waits_ ABSL_GUARDED_BY(mutex_) = false;  // until answers have gone
+  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;   // the origin sends no more
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;  // the status went to gRPC
   std::deque<v1::KeepReplicaResponse> answers_ ABSL_GUARDED_BY(mutex_);

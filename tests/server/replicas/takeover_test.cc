@@ -27,14 +27,15 @@ class TakeoverTest : public pipeline::EngineTest {
   void TearDown() override { takeover_.reset(); }
 
   /// The copy of a job with frames `first` to `last`.
-  void Keep(int first, int last, bool finished, const std::string& record = "kept") {
+  void Keep(int first, int last, bool finished, const std::string& record = "kept",
+            int frames = kFrames) {
     records_[record] = request_;
     records_[record].record = record;
     const auto writer = store_->Begin({.origin = kFirst,
                                        .job_id = kJob,
                                        .begun_by = "token room1",
                                        .acquisition = record,
-                                       .frames = kFrames,
+                                       .frames = frames,
                                        .frame_bytes = FrameBytes(request_.acquisition)});
     ASSERT_TRUE(writer.ok()) << writer.status();
     for (int view = first; view <= last; ++view) {
@@ -69,6 +70,16 @@ class TakeoverTest : public pipeline::EngineTest {
   std::atomic<int> taken_over_ = 0;
   std::unique_ptr<Takeover> takeover_;
 };
+
+TEST_F(TakeoverTest, ACopyOfAnotherNumberOfFramesIsNotRead) {
+  Keep(kFrames - 1, kFrames + 1, true, "kept", kFrames + 2);
+  TakeOver();
+  ASSERT_TRUE(Eventually([&] { return HasJob(); }));
+  // Nothing of it is sent, and the job ends as one whose console does not come back.
+  const jobs::Job job = AwaitEnd(kJob);
+  EXPECT_EQ(job.state, jobs::JobState::kFailed);
+  EXPECT_EQ(job.progress.frames_received, 0);
+}
 
 TEST_F(TakeoverTest, AllFramesMakeTheVolumeUnderTheJobsId) {
   Keep(0, kFrames - 1, true);

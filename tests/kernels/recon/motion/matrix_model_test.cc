@@ -22,21 +22,19 @@ ProjectionMatrix View() {
 }
 
 TEST(PoseModel, ChangesAsSeenAtRest) {
-  const auto model = NewPoseModel();
   const RigidPose pose{.turn_rad = {0.02, -0.03, 0.05}, .shift_mm = {1, -2, 3}};
   const std::vector<double> parameters = ParametersOf(pose);
-  const ProjectionMatrix changed = *NormalizeMatrix(model->Changed(View(), parameters));
+  const ProjectionMatrix changed = *NormalizeMatrix(InPose(View(), parameters));
   const ProjectionMatrix expected = *SeenAtRest(View(), pose);
   for (int i = 0; i < 12; ++i) EXPECT_NEAR(changed.m[i], expected.m[i], 1e-9) << i;
 }
 
 TEST(PoseModel, PullsDerivativesBack) {
-  const auto model = NewPoseModel();
   std::mt19937 random(7);
   ops::MatrixSlope slope;
   for (double& value : slope) value = static_cast<double>(random() % 2000) / 1000 - 1;
   const auto criterion = [&](std::span<const double> parameters) {
-    const ProjectionMatrix changed = model->Changed(View(), parameters);
+    const ProjectionMatrix changed = InPose(View(), parameters);
     double sum = 0;
     for (int i = 0; i < 12; ++i) sum += slope[i] * changed.m[i];
     return sum;
@@ -45,7 +43,7 @@ TEST(PoseModel, PullsDerivativesBack) {
   for (const double far : {0.0, 1e-5, 1.0, 20.0}) {
     std::vector<double> parameters{far, -2 * far, far, 2 * far, -far, 3 * far};
     std::vector<double> gradient(6);
-    model->Pull(View(), parameters, slope, gradient);
+    PullToPose(View(), parameters, slope, gradient);
     for (int i = 0; i < 6; ++i) {
       constexpr double kStep = 1e-3;
       std::vector<double> more = parameters, less = parameters;
