@@ -29,6 +29,8 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kBytes = 1000;  // of a frame of HeaderOf
 
+using grpc::StatusCode;
+
 class ReplicaCallTest : public replicas::ReplicaStoreTest {
  protected:
   void SetUp() override {
@@ -87,6 +89,16 @@ class ReplicaCallTest : public replicas::ReplicaStoreTest {
     frame.set_has_checksum(true);
     return request;
   }
+  static v1::KeepReplicaRequest HeaderWith(const std::function<void(v1::ReplicaHeader&)>& change) {
+    v1::KeepReplicaRequest request = Header();
+    change(*request.mutable_header());
+    return request;
+  }
+  static v1::KeepReplicaRequest FrameWith(const std::function<void(v1::Frame&)>& change) {
+    v1::KeepReplicaRequest request = FrameOf(0);
+    change(*request.mutable_frame());
+    return request;
+  }
   /// Sends all, and reads until the call ends.
   grpc::Status Send(const std::vector<v1::KeepReplicaRequest>& requests) {
     grpc::ClientContext context;
@@ -99,6 +111,18 @@ class ReplicaCallTest : public replicas::ReplicaStoreTest {
     while (stream->Read(&response)) {
     }
     return stream->Finish();
+  }
+  struct Wrong {
+    std::vector<v1::KeepReplicaRequest> sent;
+    StatusCode code;
+    const char* text;
+  };
+  void ExpectRefused(const std::vector<Wrong>& all) {
+    for (const Wrong& wrong : all) {
+      const grpc::Status status = Send(wrong.sent);
+      EXPECT_EQ(status.error_code(), wrong.code) << wrong.text << ": " << status.error_message();
+      EXPECT_THAT(status.error_message(), HasSubstr(wrong.text));
+    }
   }
 
   v1::ServerConfig config_;
@@ -145,90 +169,55 @@ TEST_F(ReplicaCallTest, DuplicatesAreKeptOnceAndAcknowledgedTwice) {
   spool::ExpectFrame(Begin(HeaderOf("job"))->frames(), 0, kBytes);
 }
 
-TEST_F(ReplicaCallTest, WhatNoOriginSendsEndsTheCall) {
-  using Spoil = std::function<std::vector<v1::KeepReplicaRequest>()>;
-  const auto with = [](v1::KeepReplicaRequest request,
-                       const std::function<void(v1::KeepReplicaRequest&)>& change) {
-    change(request);
-    return request;
-  };
-  using Request = v1::KeepReplicaRequest;
-  const std::vector<std::tuple<Spoil, grpc::StatusCode, const char*>> wrong = {
-      {[&] { return std::vector{FrameOf(0)}; }, grpc::StatusCode::FAILED_PRECONDITION,
-       "the first message is no header"},
-      {[&] {
-         return std::vector{Header(), Header()};
-       },
-       grpc::StatusCode::FAILED_PRECONDITION, "a second header"},
-      {[&] {
-         return std::vector{with(
-             Header(), [](Request& r) { r.mutable_header()->set_job_id("../../spool/other"); })};
-       },
-       grpc::StatusCode::INVALID_ARGUMENT, "header.job_id is '../../spool/other'"},
-      {[&] {
-         return std::vector{with(Header(), [](Request& r) {
-           r.mutable_header()->mutable_origin()->set_node("recon3");
-         })};
-       },
-       grpc::StatusCode::PERMISSION_DENIED, "says that it is node 'recon3'"},
-      {[&] {
-         return std::vector{with(
-             Header(), [](Request& r) { r.mutable_header()->set_frame_bytes(uint64_t{1} << 63); })};
-       },
-       grpc::StatusCode::INVALID_ARGUMENT, "header.frame_bytes is 9223372036854775808"},
-      {[&] {
-         return std::vector{with(Header(), [](Request& r) {
-           r.mutable_header()->set_acquisition(std::string(5 << 20, 'a'));
-         })};
-       },
-       grpc::StatusCode::INVALID_ARGUMENT, "legal is at most"},
-      {[&] {
-         return std::vector{Header(), FrameOf(3)};
-       },
-       grpc::StatusCode::INVALID_ARGUMENT, "frame.index is 3; legal is 0 to 2"},
-      {[&] {
-         return std::vector{Header(), with(FrameOf(0), [](Request& r) {
-                              r.mutable_frame()->set_index(0xFFFFFFFF);
-                            })};
-       },
-       grpc::StatusCode::INVALID_ARGUMENT, "frame.index is 4294967295"},
-      {[&] {
-         return std::vector{Header(), with(FrameOf(0), [](Request& r) {
-                              r.mutable_frame()->set_pixels(std::string(kBytes - 1, 'a'));
-                            })};
-       },
-       grpc::StatusCode::INVALID_ARGUMENT, "has 999 bytes; a frame of this job has 1000"},
-      {[&] {
-         return std::vector{Header(), with(FrameOf(0), [](Request& r) {
-                              r.mutable_frame()->set_pixels(std::string(64 << 10, 'a'));
-                            })};
-       },
-       grpc::StatusCode::INVALID_ARGUMENT, "bytes; legal is at most 5096 here"},
-      {[&] {
-         return std::vector{Header(),
-                            with(FrameOf(0), [](Request& r) { r.mutable_frame()->set_crc32c(1); })};
-       },
-       grpc::StatusCode::DATA_LOSS, "its CRC-32C is 00000001"},
-      {[&] {
-         return std::vector{Header(), with(FrameOf(0), [](Request& r) {
-                              r.mutable_frame()->set_has_checksum(false);
-                            })};
-       },
-       grpc::StatusCode::INVALID_ARGUMENT, "has no checksum"},
-      {[&] {
-         return std::vector{Header(),
-                            with(Request(), [](Request& r) { r.mutable_gap()->set_index(3); })};
-       },
-       grpc::StatusCode::INVALID_ARGUMENT, "gap.index is 3; legal is 0 to 2"},
-      {[&] {
-         return std::vector{Header(), Request()};
-       },
-       grpc::StatusCode::FAILED_PRECONDITION, "unset"}};
-  for (const auto& [requests, code, text] : wrong) {
-    const grpc::Status status = Send(requests());
-    EXPECT_EQ(status.error_code(), code) << text << ": " << status.error_message();
-    EXPECT_THAT(status.error_message(), HasSubstr(text));
-  }
+TEST_F(ReplicaCallTest, AHeaderThatNoOriginSendsEndsTheCall) {
+  ExpectRefused({
+      {{FrameOf(0)}, StatusCode::FAILED_PRECONDITION, "the first message is no header"},
+      {{HeaderWith([](v1::ReplicaHeader& h) { h.set_job_id("../../spool/other"); })},
+       StatusCode::INVALID_ARGUMENT,
+       "header.job_id is '../../spool/other'"},
+      {{HeaderWith([](v1::ReplicaHeader& h) { h.mutable_origin()->set_node("recon3"); })},
+       StatusCode::PERMISSION_DENIED,
+       "says that it is node 'recon3'"},
+      {{HeaderWith([](v1::ReplicaHeader& h) { h.set_frame_bytes(uint64_t{1} << 63); })},
+       StatusCode::INVALID_ARGUMENT,
+       "header.frame_bytes is 9223372036854775808"},
+      {{HeaderWith([](v1::ReplicaHeader& h) { h.set_acquisition(std::string(5 << 20, 'a')); })},
+       StatusCode::INVALID_ARGUMENT,
+       "legal is at most"},
+  });
+  EXPECT_EQ(store_->usage().copies, 0);
+}
+
+TEST_F(ReplicaCallTest, AFrameThatNoOriginSendsEndsTheCall) {
+  ExpectRefused({
+      {{Header(), FrameOf(3)}, StatusCode::INVALID_ARGUMENT, "frame.index is 3; legal is 0 to 2"},
+      {{Header(), FrameWith([](v1::Frame& f) { f.set_index(0xFFFFFFFF); })},
+       StatusCode::INVALID_ARGUMENT,
+       "frame.index is 4294967295"},
+      {{Header(), FrameWith([](v1::Frame& f) { f.set_pixels(std::string(kBytes - 1, 'a')); })},
+       StatusCode::INVALID_ARGUMENT,
+       "has 999 bytes; a frame of this job has 1000"},
+      {{Header(), FrameWith([](v1::Frame& f) { f.set_pixels(std::string(64 << 10, 'a')); })},
+       StatusCode::INVALID_ARGUMENT,
+       "bytes; legal is at most 5096 here"},
+      {{Header(), FrameWith([](v1::Frame& f) { f.set_crc32c(1); })},
+       StatusCode::DATA_LOSS,
+       "its CRC-32C is 00000001"},
+      {{Header(), FrameWith([](v1::Frame& f) { f.set_has_checksum(false); })},
+       StatusCode::INVALID_ARGUMENT,
+       "has no checksum"},
+  });
+  EXPECT_LE(store_->usage().copies, 1);
+}
+
+TEST_F(ReplicaCallTest, WhatComesOutOfPlaceEndsTheCall) {
+  v1::KeepReplicaRequest gap;
+  gap.mutable_gap()->set_index(3);
+  ExpectRefused({
+      {{Header(), Header()}, StatusCode::FAILED_PRECONDITION, "a second header"},
+      {{Header(), gap}, StatusCode::INVALID_ARGUMENT, "gap.index is 3; legal is 0 to 2"},
+      {{Header(), v1::KeepReplicaRequest()}, StatusCode::FAILED_PRECONDITION, "unset"},
+  });
   EXPECT_LE(store_->usage().copies, 1);
 }
 
