@@ -6,6 +6,7 @@ ISOCENTER_BIN=build/release/bin python3 tools/lab/replication_cost.py --rooms 8 
 
 import argparse
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -19,17 +20,25 @@ def cluster(name, replication, more=""):
     return f'cluster {{ node_name: "{name}" node: "recon1" node: "recon2" {replication} }}\nlimits {{ max_active_jobs: 64 }}\n{more}'
 
 
+def on(options, first, last):
+    """A command's beginning that keeps it on these processors."""
+    return ("taskset", "--cpu-list", f"{first}-{last}") if options.apart else ()
+
+
 def measure(folder, is_replicated, options):
     """What isocenter-bench says of one run."""
-    keeper = isocenter.Service(folder / "recon2", config=cluster("recon2", 'replication { origin { node: "recon1" } }'))
+    keeper = isocenter.Service(
+        folder / "recon2", config=cluster("recon2", 'replication { origin { node: "recon1" } }'), wrapper=on(options, 2, 3)
+    )
     keeper.start()
     replication = f'replication {{ keeper {{ node: "recon2" address: "{keeper.grpc}" }} }}' if is_replicated else ""
     sync = "spool { sync: SYNC_POLICY_REPLICATED }" if is_replicated else ""
-    node = isocenter.Service(folder / "recon1", config=cluster("recon1", replication, sync)).start()
+    node = isocenter.Service(folder / "recon1", config=cluster("recon1", replication, sync), wrapper=on(options, 0, 1)).start()
     try:
         figures = folder / "figures.json"
         done = process.run(
             [
+                *on(options, 4, os.cpu_count() - 1),
                 *(options.bench or isocenter.binary("isocenter-bench"), "rooms", "--server", node.grpc, "--rooms", options.rooms, "--fps", options.fps),
                 *("--columns", options.columns, "--rows", options.rows, "--frames", options.frames, "--grid", 64),
                 *("--wait-results", "no", "--json", figures),
@@ -64,6 +73,7 @@ def main():
     parser.add_argument("--rows", type=int, default=480)
     parser.add_argument("--frames", type=int, default=100)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--apart", action="store_true", help="two processors for each node, the others for the consoles")
     options = parser.parse_args()
     for turn in range(options.turns):
         for is_replicated in (False, True):

@@ -52,7 +52,19 @@ class Faults:
         time.sleep(TO_BE_SEEN_S)
         for name in self._cluster.names:
             self._cluster.wait_for_the_return_of(name)
-            process.wait_until(lambda node=name: self._cluster.call("status", "--node", node).returncode == 0, 60, f"an answer of {name}")
+            self._wait_for_an_answer(name)
+
+    def _wait_for_an_answer(self, name):
+        def has_answered():
+            nonlocal last
+            last = self._cluster.call("status", "--node", name)
+            return last.returncode == 0
+
+        last = None
+        try:
+            process.wait_until(has_answered, 60, f"an answer of {name}")
+        except process.LabError as error:
+            raise process.LabError(f"{error}: {last.stderr.strip()}") from None
 
     def _strike(self, kind):
         struck = self._draws.sample(self._cluster.names, 2 if kind == "two" else 1)
