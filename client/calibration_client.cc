@@ -31,10 +31,10 @@ CalibrationClient::~CalibrationClient() = default;
 
 absl::StatusOr<v1::ListCalibrationsResponse> CalibrationClient::List(
     const v1::ListCalibrationsRequest& request) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::ListCalibrationsResponse response;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->ListCalibrations(&context, request, &response)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->ListCalibrations(&context, request, &response);
+  }));
   return response;
 }
 
@@ -80,12 +80,12 @@ absl::StatusOr<v1::KeptCalibration> CalibrationClient::Get(
 }
 
 absl::StatusOr<v1::KeptCalibration> CalibrationClient::Withdraw(const std::string& name) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::WithdrawCalibrationRequest request;
   request.set_name(name);
   v1::KeptCalibration kept;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->WithdrawCalibration(&context, request, &kept)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->WithdrawCalibration(&context, request, &kept);
+  }));
   return kept;
 }
 

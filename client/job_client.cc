@@ -78,20 +78,20 @@ struct JobClient::Stubs {
   absl::Status Download(
       const std::string& job_id, v1::ResultFormat format,
       const std::function<absl::Status(const v1::DownloadResultResponse&)>& consume) {
-    grpc::ClientContext context;
     v1::DownloadResultRequest request;
     request.set_job_id(job_id);
     request.set_format(format);
-    auto reader = jobs->DownloadResult(&context, request);
-    v1::DownloadResultResponse piece;
     absl::Status consumed;
-    while (consumed.ok() && reader->Read(&piece)) consumed = consume(piece);
-    if (!consumed.ok()) {
-      context.TryCancel();
-      reader->Finish();
-      return consumed;
-    }
-    return FromGrpc(reader->Finish());
+    const absl::Status called = Call(
+        [&](grpc::ClientContext& context) {
+          auto reader = jobs->DownloadResult(&context, request);
+          v1::DownloadResultResponse piece;
+          while (consumed.ok() && reader->Read(&piece)) consumed = consume(piece);
+          if (!consumed.ok()) context.TryCancel();
+          return reader->Finish();
+        },
+        absl::InfiniteDuration());
+    return consumed.ok() ? called : consumed;
   }
 };
 
@@ -106,11 +106,11 @@ absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::ListJobsRequest filter,
   std::vector<v1::Job> jobs;
   filter.clear_page_token();
   do {
-    grpc::ClientContext context;
-    SetShortDeadline(context);
     filter.set_page_size(std::clamp(limit - static_cast<int>(jobs.size()), 1, 1000));
     v1::ListJobsResponse response;
-    ISO_RETURN_IF_ERROR(FromGrpc(stubs_->jobs->ListJobs(&context, filter, &response)));
+    ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+      return stubs_->jobs->ListJobs(&context, filter, &response);
+    }));
     for (v1::Job& job : *response.mutable_job()) jobs.push_back(std::move(job));
     filter.set_page_token(response.next_page_token());
   } while (!filter.page_token().empty() && static_cast<int>(jobs.size()) < limit);
@@ -119,32 +119,32 @@ absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::ListJobsRequest filter,
 }
 
 absl::StatusOr<v1::Job> JobClient::Get(const std::string& job_id) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::GetJobRequest request;
   request.set_job_id(job_id);
   v1::Job job;
-  ISO_RETURN_IF_ERROR(FromGrpc(stubs_->jobs->GetJob(&context, request, &job)));
+  ISO_RETURN_IF_ERROR(Call(
+      [&](grpc::ClientContext& context) { return stubs_->jobs->GetJob(&context, request, &job); }));
   return job;
 }
 
 absl::StatusOr<v1::Job> JobClient::Watch(const std::string& job_id,
                                          const std::function<bool(const v1::Job&)>& on_change,
                                          bool previews) const {
-  grpc::ClientContext context;
   v1::WatchJobRequest request;
   request.set_job_id(job_id);
   request.set_previews(previews);
-  auto reader = stubs_->jobs->WatchJob(&context, request);
   v1::Job job;
-  while (reader->Read(&job)) {
-    if (!on_change(job)) {
-      context.TryCancel();
-      reader->Finish();
-      return job;
-    }
-  }
-  ISO_RETURN_IF_ERROR(FromGrpc(reader->Finish()));
+  bool goes_on = true;
+  const absl::Status called = Call(
+      [&](grpc::ClientContext& context) {
+        auto reader = stubs_->jobs->WatchJob(&context, request);
+        while (goes_on && reader->Read(&job)) goes_on = on_change(job);
+        if (!goes_on) context.TryCancel();
+        return reader->Finish();
+      },
+      absl::InfiniteDuration());
+  if (!goes_on) return job;
+  ISO_RETURN_IF_ERROR(called);
   if (job.job_id().empty()) return absl::InternalError("the server sent no job");
   return job;
 }
@@ -173,43 +173,48 @@ absl::StatusOr<v1::Job> JobClient::Follow(const std::string& job_id,
 
 absl::StatusOr<v1::Job> JobClient::Cancel(const std::string& job_id, v1::CancelReason reason,
                                           absl::Duration timeout) const {
-  grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
   v1::CancelJobRequest request;
   request.set_job_id(job_id);
   request.set_reason(reason);
   v1::Job job;
-  ISO_RETURN_IF_ERROR(FromGrpc(stubs_->jobs->CancelJob(&context, request, &job)));
+  ISO_RETURN_IF_ERROR(Call(
+      [&](grpc::ClientContext& context) {
+        return stubs_->jobs->CancelJob(&context, request, &job);
+      },
+      timeout));
   return job;
 }
 
 absl::StatusOr<std::string> JobClient::Trace(const std::string& job_id) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::GetJobTraceRequest request;
   request.set_job_id(job_id);
   v1::JobTrace trace;
-  ISO_RETURN_IF_ERROR(FromGrpc(stubs_->jobs->GetJobTrace(&context, request, &trace)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stubs_->jobs->GetJobTrace(&context, request, &trace);
+  }));
   return trace.chrome_trace_json();
 }
 
 absl::StatusOr<v1::Job> JobClient::Refine(const v1::RefineJobRequest& request) const {
-  grpc::ClientContext context;
-  // The server reads all frames of the job before it answers.
-  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Minutes(5)));
   v1::Job job;
-  ISO_RETURN_IF_ERROR(FromGrpc(stubs_->jobs->RefineJob(&context, request, &job)));
+  // The server reads all frames of the job before it answers.
+  constexpr absl::Duration kToRead = absl::Minutes(5);
+  ISO_RETURN_IF_ERROR(Call(
+      [&](grpc::ClientContext& context) {
+        return stubs_->jobs->RefineJob(&context, request, &job);
+      },
+      kToRead));
   return job;
 }
 
 absl::Status JobClient::Delete(const std::string& job_id, bool force) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::DeleteJobRequest request;
   request.set_job_id(job_id);
   request.set_force(force);
   v1::DeleteJobResponse response;
-  return FromGrpc(stubs_->jobs->DeleteJob(&context, request, &response));
+  return Call([&](grpc::ClientContext& context) {
+    return stubs_->jobs->DeleteJob(&context, request, &response);
+  });
 }
 
 absl::Status JobClient::DownloadDicom(const std::string& job_id, DicomSink& sink) const {
@@ -254,18 +259,18 @@ absl::Status JobClient::DownloadVolume(const std::string& job_id, VolumeSink& si
 
 absl::StatusOr<v1::ListScheduledStepsResponse> JobClient::ListScheduledSteps(
     const v1::ListScheduledStepsRequest& request) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::ListScheduledStepsResponse response;
-  ISO_RETURN_IF_ERROR(FromGrpc(stubs_->worklist->ListScheduledSteps(&context, request, &response)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stubs_->worklist->ListScheduledSteps(&context, request, &response);
+  }));
   return response;
 }
 
 absl::StatusOr<v1::ListProtocolsResponse> JobClient::ListProtocols() const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::ListProtocolsResponse response;
-  ISO_RETURN_IF_ERROR(FromGrpc(stubs_->protocols->ListProtocols(&context, {}, &response)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stubs_->protocols->ListProtocols(&context, {}, &response);
+  }));
   return response;
 }
 

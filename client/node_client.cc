@@ -17,32 +17,32 @@ NodeClient::NodeClient(const ServiceChannel& channel)
 NodeClient::~NodeClient() = default;
 
 absl::StatusOr<v1::NodeStatus> NodeClient::Status() const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::NodeStatus status;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->node->GetNodeStatus(&context, {}, &status)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->node->GetNodeStatus(&context, {}, &status);
+  }));
   return status;
 }
 
 absl::StatusOr<v1::NodeStatus> NodeClient::Drain(const std::string& reason,
                                                  const std::string& by) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::DrainNodeRequest request;
   request.set_reason(reason);
   request.set_by(by);
   v1::NodeStatus status;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->node->DrainNode(&context, request, &status)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->node->DrainNode(&context, request, &status);
+  }));
   return status;
 }
 
 absl::StatusOr<v1::NodeStatus> NodeClient::Resume(const std::string& by) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::ResumeNodeRequest request;
   request.set_by(by);
   v1::NodeStatus status;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->node->ResumeNode(&context, request, &status)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->node->ResumeNode(&context, request, &status);
+  }));
   return status;
 }
 

@@ -18,30 +18,30 @@ ProcedureStepClient::~ProcedureStepClient() = default;
 
 absl::StatusOr<v1::ListProcedureStepsResponse> ProcedureStepClient::List(
     const v1::ListProcedureStepsRequest& request) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::ListProcedureStepsResponse response;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->ListProcedureSteps(&context, request, &response)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->ListProcedureSteps(&context, request, &response);
+  }));
   return response;
 }
 
 absl::StatusOr<v1::ProcedureStep> ProcedureStepClient::Retry(const std::string& job_id) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::RetryProcedureStepRequest request;
   request.set_job_id(job_id);
   v1::ProcedureStep step;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->RetryProcedureStep(&context, request, &step)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->RetryProcedureStep(&context, request, &step);
+  }));
   return step;
 }
 
 absl::StatusOr<v1::ProcedureStep> ProcedureStepClient::Drop(const std::string& job_id) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::DropProcedureStepRequest request;
   request.set_job_id(job_id);
   v1::ProcedureStep step;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->DropProcedureStep(&context, request, &step)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->DropProcedureStep(&context, request, &step);
+  }));
   return step;
 }
 

@@ -18,29 +18,29 @@ QualityClient::~QualityClient() = default;
 
 absl::StatusOr<v1::QualityResult> QualityClient::Record(
     const v1::RecordQualityRequest& request) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::QualityResult result;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->RecordQuality(&context, request, &result)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->RecordQuality(&context, request, &result);
+  }));
   return result;
 }
 
 absl::StatusOr<v1::ListQualityResponse> QualityClient::List(
     const v1::ListQualityRequest& request) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::ListQualityResponse response;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->ListQuality(&context, request, &response)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->ListQuality(&context, request, &response);
+  }));
   return response;
 }
 
 absl::StatusOr<v1::QualityResult> QualityClient::SetBaseline(const std::string& id) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::SetQualityBaselineRequest request;
   request.set_id(id);
   v1::QualityResult result;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->SetQualityBaseline(&context, request, &result)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->SetQualityBaseline(&context, request, &result);
+  }));
   return result;
 }
 

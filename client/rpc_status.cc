@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "client/connection_failure.h"
+#include "client/reconnect.h"
 
 namespace isocenter::client {
 namespace {
@@ -59,6 +60,12 @@ std::string InFlags(absl::string_view text) {
        {"isocenter-node is '", "--node (metadata isocenter-node) is '"}});
 }
 
+/// REFUSED_STREAM (RFC 9113, 8.7): nothing of the call was done.
+bool WasRefused(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+         absl::StrContains(status.error_message(), "RST_STREAM with error code 7");
+}
+
 }  // namespace
 
 absl::Status AsBreak(absl::Status status, Break how) {
@@ -91,8 +98,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
     return Broken(IsCutHandshake(text) ? Break::kHandshake : Break::kUnreachable,
                   absl::StrCat("the server cannot be reached: ", ExplainConnectionFailure(text)));
   }
-  // REFUSED_STREAM (RFC 9113, 8.7): nothing of the call was done.
-  if (ContainsAny(text, {"RST_STREAM with error code 7"})) {
+  if (WasRefused(status)) {
     return Broken(Break::kConnection,
                   "the server, or a proxy before it, could not begin the call; try again");
   }
@@ -110,8 +116,19 @@ absl::Status FromGrpc(const grpc::Status& status) {
   return absl::UnavailableError(InFlags(text));
 }
 
-void SetShortDeadline(grpc::ClientContext& context) {
-  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
+absl::Status Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call,
+                  absl::Duration limit) {
+  constexpr absl::Duration kTriedFor = absl::Seconds(3);
+  Reconnect refused(kTriedFor);
+  for (;;) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + limit));
+    const grpc::Status status = call(context);
+    if (!WasRefused(status) || !refused.MayTryAgain(FromGrpc(status), false, absl::Now()).ok()) {
+      return FromGrpc(status);
+    }
+    absl::SleepFor(refused.Pause());
+  }
 }
 
 }  // namespace isocenter::client

@@ -3,7 +3,9 @@
 
 #include <grpcpp/support/status.h>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 namespace grpc {
 class ClientContext;
@@ -30,7 +32,12 @@ absl::Status AsBreak(absl::Status status, Break how);
 /// own sentences stay as they are.
 absl::Status FromGrpc(const grpc::Status& status);
 
-/// The deadline of calls that answer from memory: 30 s.
-void SetShortDeadline(grpc::ClientContext& context);
+/// Of calls that answer from memory.
+inline constexpr absl::Duration kShortCall = absl::Seconds(30);
+
+/// Makes a call, each try of which may take `limit`. A call that the server, or a proxy before it,
+/// refused to begin (HTTP/2's REFUSED_STREAM) did nothing, and is tried again for 3 s.
+absl::Status Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call,
+                  absl::Duration limit = kShortCall);
 
 }  // namespace isocenter::client

@@ -29,11 +29,11 @@ absl::StatusOr<std::vector<v1::Transfer>> TransferClient::List(v1::ListTransfers
   std::vector<v1::Transfer> transfers;
   filter.clear_page_token();
   do {
-    grpc::ClientContext context;
-    SetShortDeadline(context);
     filter.set_page_size(std::clamp(limit - static_cast<int>(transfers.size()), 1, kLargestPage));
     v1::ListTransfersResponse response;
-    ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->ListTransfers(&context, filter, &response)));
+    ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+      return stub_->service->ListTransfers(&context, filter, &response);
+    }));
     for (v1::Transfer& transfer : *response.mutable_transfer()) {
       transfers.push_back(std::move(transfer));
     }
@@ -44,21 +44,21 @@ absl::StatusOr<std::vector<v1::Transfer>> TransferClient::List(v1::ListTransfers
 
 absl::StatusOr<v1::Transfer> TransferClient::Send(const std::string& job_id,
                                                   const std::string& destination) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::SendJobRequest request;
   request.set_job_id(job_id);
   request.set_destination(destination);
   v1::SendJobResponse response;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->SendJob(&context, request, &response)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->SendJob(&context, request, &response);
+  }));
   return response.transfer();
 }
 
 absl::StatusOr<int> TransferClient::Retry(const v1::RetryTransfersRequest& request) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::RetryTransfersResponse response;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->RetryTransfers(&context, request, &response)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->RetryTransfers(&context, request, &response);
+  }));
   return static_cast<int>(response.instance_count());
 }
 

@@ -1,7 +1,13 @@
 #include "client/rpc_status.h"
 
-#include <string>
+#include <grpcpp/client_context.h>
 
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -79,6 +85,40 @@ TEST(RpcStatusTest, AConnectionThatBrokeIsNotOneThatNeverWas) {
   EXPECT_THAT(Message(Unavailable("Received RST_STREAM with error code 7")),
               HasSubstr("could not begin the call"));
   EXPECT_THAT(Message(Unavailable("Received RST_STREAM with error code 2")), HasSubstr("broke"));
+}
+
+/// Of a server that answers a call with these, one after the other, the last again and again.
+struct Answers {
+  std::vector<grpc::Status> all;
+  size_t calls = 0;
+  grpc::Status operator()(grpc::ClientContext&) { return all[std::min(calls++, all.size() - 1)]; }
+};
+
+const grpc::Status kRefused(grpc::StatusCode::UNAVAILABLE, "Received RST_STREAM with error code 7");
+
+TEST(CallTest, WhatWasNotBegunIsTriedAgain) {
+  Answers answers{{kRefused, kRefused, grpc::Status::OK}};
+  EXPECT_TRUE(Call(std::ref(answers)).ok());
+  EXPECT_EQ(answers.calls, 3);
+}
+
+TEST(CallTest, WhatMayHaveBegunIsNot) {
+  for (const grpc::Status& status :
+       {grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed"),
+        grpc::Status(grpc::StatusCode::INTERNAL, "Received RST_STREAM with error code 7"),
+        grpc::Status(grpc::StatusCode::NOT_FOUND, "there is no such job")}) {
+    Answers answers{{status}};
+    EXPECT_FALSE(Call(std::ref(answers)).ok());
+    EXPECT_EQ(answers.calls, 1) << status.error_message();
+  }
+}
+
+TEST(CallTest, AServerThatBeginsNothingIsGivenUpAfterSeconds) {
+  Answers answers{{kRefused}};
+  const absl::Time begun = absl::Now();
+  EXPECT_THAT(Message(Call(std::ref(answers))), HasSubstr("could not begin the call"));
+  EXPECT_GT(answers.calls, 2);
+  EXPECT_LT(absl::Now() - begun, absl::Seconds(10));
 }
 
 }  // namespace
