@@ -16,8 +16,9 @@ void RedirectLibraryLogs();
 /// Must return at once.
 void TellOfHandshakes(std::function<void(const std::string& address, const std::string& why)> told);
 
-/// gRPC does not say with whom a handshake has failed. `hosts`: those whose connections are in it,
-/// each once; called on gRPC's threads. Null: nobody knows any more, also when this returns.
+/// gRPC does not say with whom a handshake has failed. `hosts`: those whose connections may be in
+/// it, each once, or none; called on gRPC's threads, so at most now and then at length. Null:
+/// nobody knows any more, also when this returns.
 void KnowHandshakesBy(std::function<std::vector<std::string>()> hosts);
 
 }  // namespace isocenter::rpc

@@ -225,8 +225,17 @@ absl::Status Server::Impl::Start(const v1::ServerConfig& config) {
     guard_.reception().Sweep();
     stream_watch_->Look();
   });
-  // gRPC accounts for a connection once its handshake is over.
-  KnowHandshakesBy([this, channelz = Channelz::OfNewestServer()] {
+  KnowHandshakesBy([this, channelz = Channelz::OfNewestServer(),
+                    looked = absl::InfinitePast()]() mutable -> std::vector<std::string> {
+    // Of hundreds of connections gRPC's accounts take tens of milliseconds, on a thread that others
+    // need for their handshakes: a proxy that comes back after an outage has many that fail.
+    constexpr absl::Duration kBetweenAccounts = absl::Seconds(1);
+    std::vector<std::string> hosts = listener_->connections().HostsBeside({});
+    if (hosts.size() <= 1) return hosts;
+    const absl::Time now = SteadyNow();
+    if (now - looked < kBetweenAccounts) return {};
+    looked = now;
+    // gRPC accounts for a connection once its handshake is over.
     std::vector<Peer> known;
     for (const Channelz::Connection& each : channelz.OpenConnections()) known.push_back(each.peer);
     return listener_->connections().HostsBeside(known);
