@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "client/channel.h"
 #include "isocenter/v1/node.pb.h"
+#include "isocenter/v1/replicas.pb.h"
 
 namespace isocenter::client {
 
@@ -21,6 +22,12 @@ class NodeClient {
   /// `reason`: shown to those who are refused; may be empty. `by`: who asks, for the server's log.
   absl::StatusOr<v1::NodeStatus> Drain(const std::string& reason, const std::string& by) const;
   absl::StatusOr<v1::NodeStatus> Resume(const std::string& by) const;
+
+  /// Copies of other nodes' frames that this one keeps. Errors: UNIMPLEMENTED (it keeps none).
+  absl::StatusOr<v1::ListReplicasResponse> Replicas() const;
+  absl::Status TakeReplica(const std::string& job_id) const;
+  /// `force`: although the frames may be nowhere else.
+  absl::Status DropReplica(const std::string& job_id, bool force) const;
 
  private:
   struct Stub;

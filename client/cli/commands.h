@@ -30,6 +30,8 @@ void AddCompareCommand(flags::Command program);
 void AddConsistencyCommand(flags::Command program);
 void AddCalibrateCommand(flags::Command program);
 void AddStatusCommand(flags::Command program);
+/// Copies of other nodes' frames.
+void AddReplicasCommand(flags::Command program);
 /// drain, resume
 void AddNodeCommands(flags::Command program);
 

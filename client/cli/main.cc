@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   isocenter::cli::AddCalibrateCommand(root);
   isocenter::cli::AddStatusCommand(root);
   isocenter::cli::AddNodeCommands(root);
+  isocenter::cli::AddReplicasCommand(root);
 
   program.AddCompletion();
   // `isocenter help COMMAND`, as many programs have it, is `isocenter COMMAND --help`.
@@ -71,8 +72,8 @@ int main(int argc, char** argv) {
              {"jobs", "watch", "cancel", "delete", "fetch", "trace", "render", "compare", "qa"});
   root.Group("The PACS and the information system",
              {"send", "transfers", "retry", "worklist", "steps"});
-  root.Group("The service",
-             {"health", "status", "drain", "resume", "protocols", "calibrations", "quality"});
+  root.Group("The service", {"health", "status", "drain", "resume", "protocols", "calibrations",
+                             "quality", "replicas"});
   root.Group("This program", {"completion"});
   return program.Run(argc, arguments.data());
 }

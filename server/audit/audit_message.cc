@@ -51,6 +51,7 @@ Kind KindOf(Action action) {
     case Action::kUndrain:
     case Action::kCalibration:
     case Action::kQuality:
+    case Action::kReplica:
     case Action::kCall:
       return {"110113", "Security Alert", "E", "110132", "Use of Restricted Function"};
     case Action::kSignIn:

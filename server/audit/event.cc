@@ -10,7 +10,7 @@ constexpr absl::string_view kActions[] = {
     "service_start", "service_stop",   "associate",   "query",    "retrieve", "acquire",
     "refine",        "cancel",         "delete",      "download", "view",     "send",
     "transmit",      "retry",          "drain",       "undrain",  "sign_in",  "sign_out",
-    "call",          "procedure_step", "calibration", "quality",  "trail"};
+    "call",          "procedure_step", "calibration", "quality",  "replica",  "trail"};
 constexpr absl::string_view kOutcomes[] = {"success", "failure", "refused", "cancelled"};
 
 template <class Value, size_t n>

@@ -34,6 +34,7 @@ enum class Action {
   kProcedureStep,  // a report to the information system is tried again, or dropped
   kCalibration,    // a calibration is added or withdrawn
   kQuality,        // a result of image quality is recorded, or becomes a baseline
+  kReplica,        // a copy of another node's frames is taken over or dropped, by hand
   kTrail,          // of the trail itself: what is missing in it
 };
 

@@ -6,9 +6,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/base/host_name.h"
 #include "server/config/fields.h"
 #include "server/config/mistakes.h"
+#include "server/config/peers.h"
 #include "server/config/replication.h"
 
 namespace isocenter::config {
@@ -48,6 +50,16 @@ absl::Status CheckSharedIndex(const v1::SharedIndexConfig& shared, bool is_set) 
 
 }  // namespace
 
+absl::Status CheckOtherNode(const std::string& field, const std::string& node,
+                            const v1::ClusterConfig& cluster) {
+  const bool is_another = node != cluster.node_name() &&
+                          std::ranges::find(cluster.node(), node) != cluster.node().end();
+  if (is_another) return absl::OkStatus();
+  return Illegal(field, absl::StrCat("'", node, "'"),
+                 absl::StrCat("a name in cluster.node (", absl::StrJoin(cluster.node(), ", "),
+                              ") other than this node's"));
+}
+
 void ApplyClusterDefaults(v1::ClusterConfig& cluster) {
   if (cluster.node_name().empty()) {
     const std::string host = HostName();
@@ -81,6 +93,7 @@ absl::Status ValidateCluster(const v1::ClusterConfig& cluster) {
                                                 "cluster.node")));
   }
   mistakes.Add(CheckSharedIndex(cluster.shared_index(), cluster.has_shared_index()));
+  CheckPeers(cluster, mistakes);
   return mistakes.status();
 }
 

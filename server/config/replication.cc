@@ -1,13 +1,12 @@
 #include "server/config/replication.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "server/config/addresses.h"
+#include "server/config/cluster.h"
 #include "server/config/fields.h"
 #include "server/config/openid_config.h"
 
@@ -17,17 +16,6 @@ namespace {
 constexpr char kField[] = "cluster.replication";
 
 std::string Quoted(const std::string& text) { return absl::StrCat("'", text, "'"); }
-
-/// Another node of the cluster.
-absl::Status CheckOtherNode(const std::string& field, const std::string& node,
-                            const v1::ClusterConfig& cluster) {
-  const bool is_another = node != cluster.node_name() &&
-                          std::ranges::find(cluster.node(), node) != cluster.node().end();
-  if (is_another) return absl::OkStatus();
-  return Illegal(field, Quoted(node),
-                 absl::StrCat("a name in cluster.node (", absl::StrJoin(cluster.node(), ", "),
-                              ") other than this node's"));
-}
 
 void CheckKeeper(const v1::ServerConfig& config, Mistakes& mistakes) {
   const v1::ReplicaKeeperConfig& keeper = config.cluster().replication().keeper();

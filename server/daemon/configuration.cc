@@ -83,6 +83,19 @@ void CheckDicomWebFiles(const v1::DicomNodeConfig& node, std::vector<Expiry>& ex
   }
 }
 
+/// Which a node shows to others.
+void CheckPeerFiles(const v1::ClusterConfig& cluster, std::vector<Expiry>& expiries,
+                    config::Mistakes& mistakes) {
+  const auto check = [&](const std::string& field, const auto& files) {
+    if (files.ca_file().empty()) return;
+    mistakes.Add(CheckCertificate(absl::StrCat(field, ".ca_file"), files.ca_file(), expiries));
+    mistakes.Add(
+        CheckIdentity(field, files.certificate_file(), files.private_key_file(), expiries));
+  };
+  check("cluster.replication.keeper", cluster.replication().keeper());
+  check("cluster.peer_tls", cluster.peer_tls());
+}
+
 void CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& expiries,
                    config::Mistakes& mistakes) {
   mistakes.Add(CheckServerTls("grpc_tls", config.grpc_tls(), expiries));
@@ -94,6 +107,7 @@ void CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& expiries
     mistakes.Add(CheckCertificate("traces.ca_file", traces.ca_file(), expiries));
   }
   CheckDicomWebFiles(config.dicom_node(), expiries, mistakes);
+  CheckPeerFiles(config.cluster(), expiries, mistakes);
   mistakes.Add(CheckSyslogTls(config.audit().syslog(), expiries));
 }
 

@@ -47,6 +47,7 @@
 #include "server/replicas/replicated_spool.h"
 #include "server/replicas/takeover.h"
 #include "server/rpc/library_log.h"
+#include "server/rpc/peers/peer_watch.h"
 #include "server/rpc/server.h"
 #include "server/rpc/translation/translate_header.h"
 #include "server/rpc/translation/translate_refinement.h"
@@ -141,7 +142,7 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Start(Configuration configurat
   ISO_RETURN_IF_ERROR(service->OpenDevices());
   ISO_RETURN_IF_ERROR(service->OpenStores());
   ISO_RETURN_IF_ERROR(service->TakeUpJobs());
-  service->StartEngine();
+  ISO_RETURN_IF_ERROR(service->StartEngine());
   ISO_RETURN_IF_ERROR(service->StartSender());
   ISO_RETURN_IF_ERROR(service->ServeMetrics());
   ISO_RETURN_IF_ERROR(service->ServeGrpc());
@@ -263,7 +264,7 @@ absl::Status Service::TakeUpJobs() {
   return OpenKeeper();
 }
 
-void Service::StartEngine() {
+absl::Status Service::StartEngine() {
   const v1::ServerConfig& config = configuration_.config;
   scheduler_ = std::make_unique<scheduler::Scheduler>(
       std::move(devices_->slots), static_cast<int>(config.limits().max_active_jobs()));
@@ -295,8 +296,10 @@ void Service::StartEngine() {
           .batch_jobs_per_caller = static_cast<int>(config.limits().batch_jobs_per_caller())});
   engine_->Recover();
   if (replicated_spool_ != nullptr) replicated_spool_->StartReports();
+  ISO_ASSIGN_OR_RETURN(peers_, rpc::PeerWatch::Start(config.cluster()));
   node_ = std::make_unique<node::Node>(NodeOptions(), *engine_, *scheduler_, *table_);
   feed_ = std::make_unique<node::JobFeed>(*table_);
+  return absl::OkStatus();
 }
 
 absl::Status Service::StartSender() {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -46,6 +47,7 @@ class JobFeed;
 class Monitor;
 class Node;
 struct NodeOptions;
+struct Replication;
 }  // namespace isocenter::node
 namespace isocenter::quality_records {
 class Store;
@@ -57,8 +59,9 @@ class ReplicatedSpool;
 class Takeover;
 }  // namespace isocenter::replicas
 namespace isocenter::rpc {
+class PeerWatch;
 class Server;
-}
+}  // namespace isocenter::rpc
 namespace isocenter::scheduler {
 class Scheduler;
 }
@@ -121,7 +124,7 @@ class Service {
   absl::Status OpenReplicas();
   absl::Status TakeUpJobs();
   absl::Status OpenKeeper();
-  void StartEngine();
+  absl::Status StartEngine();
   absl::Status StartSender();
   absl::Status ServeMetrics();
   absl::Status ServeGrpc();
@@ -136,6 +139,8 @@ class Service {
   jobs::FrameSpool& Frames() const;
   metrics::Sources MetricSources() const;
   metrics::ReplicationState Replication() const;
+  /// The same, as other nodes and operators see it. Nothing: there are no copies.
+  std::optional<node::Replication> ReplicationShown() const;
   node::NodeOptions NodeOptions() const;
 
   // In the order of construction: each may use those above it, and goes before them.
@@ -165,6 +170,7 @@ class Service {
   std::unique_ptr<replicas::ReplicatedSpool> replicated_spool_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::unique_ptr<pipeline::Engine> engine_;
+  std::unique_ptr<rpc::PeerWatch> peers_;
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<node::JobFeed> feed_;
   std::unique_ptr<audit::Recorder> sent_;         // of what the sender sends

@@ -29,6 +29,7 @@
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/library_log.h"
+#include "server/rpc/peers/peer_watch.h"
 #include "server/rpc/server.h"
 #include "server/spool/spool.h"
 #include "server/storage/files.h"
@@ -101,18 +102,28 @@ node::NodeOptions Service::NodeOptions() const {
           .backend = devices_->backend,
           .max_active_jobs = static_cast<int>(config.limits().max_active_jobs()),
           .scan_bytes = BytesOfUsualScan(configuration_.protocols, *results_),
-          .spool = [this, directory = config::SpoolDirectory(config)] {
-            const spool::SpoolUsage usage = spool_->usage();
-            const absl::StatusOr<uint64_t> free = storage::FreeBytes(directory);
-            absl::Status error = CheckDisk(directory);
-            if (error.ok()) error = free.status();
-            return node::SpoolState{.capacity_bytes = usage.capacity_bytes,
-                                    .used_bytes = usage.used_bytes,
-                                    .reclaimable_bytes = usage.reclaimable_bytes,
-                                    .disk_free_bytes = free.ok() ? static_cast<int64_t>(*free) : 0,
-                                    .last_sync_seconds = usage.last_sync_seconds,
-                                    .error = std::move(error)};
-          }};
+          .spool =
+              [this, directory = config::SpoolDirectory(config)] {
+                const spool::SpoolUsage usage = spool_->usage();
+                const absl::StatusOr<uint64_t> free = storage::FreeBytes(directory);
+                absl::Status error = CheckDisk(directory);
+                if (error.ok()) error = free.status();
+                return node::SpoolState{
+                    .capacity_bytes = usage.capacity_bytes,
+                    .used_bytes = usage.used_bytes,
+                    .reclaimable_bytes = usage.reclaimable_bytes,
+                    .disk_free_bytes = free.ok() ? static_cast<int64_t>(*free) : 0,
+                    .last_sync_seconds = usage.last_sync_seconds,
+                    .error = std::move(error)};
+              },
+          .name = config.cluster().node_name(),
+          .archive_free_bytes =
+              [this] {
+                const absl::StatusOr<jobs::Disk> disk = archive_->GetDisk();
+                return disk.ok() ? disk->free_bytes : 0;
+              },
+          .replication = [this] { return ReplicationShown(); },
+          .peers = [this] { return peers_->Get(); }};
 }
 
 absl::Status Service::ServeMetrics() {

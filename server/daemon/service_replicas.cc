@@ -1,5 +1,8 @@
 // Copies of frames between this service and other nodes.
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +13,7 @@
 #include "server/daemon/service.h"
 #include "server/daemon/sync_policy.h"
 #include "server/metrics/metrics.h"
+#include "server/node/cluster.h"
 #include "server/pipeline/engine.h"
 #include "server/pipeline/job_record.h"
 #include "server/replicas/replica_store.h"
@@ -18,7 +22,6 @@
 #include "server/rpc/replicas/grpc_keeper.h"
 #include "server/rpc/translation/translate_header.h"
 #include "server/spool/spool.h"
-#include "server/storage/files.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -34,11 +37,12 @@ spool::SpoolOptions CopiesOf(const v1::ServerConfig& config) {
       .capacity_bytes = static_cast<int64_t>(wanted),
       .capacity_source = "cluster.replication.capacity_bytes"};
   if (wanted != 0) return options;
-  const absl::StatusOr<uint64_t> free = storage::FreeBytes(config::SpoolDirectory(config));
-  // A disk of which nothing is known takes no copies.
-  options.capacity_bytes = free.ok() ? static_cast<int64_t>(*free / 4) + 1 : 1;
+  constexpr int64_t kShares = 4;
+  options.capacity_follows_disk = true;
+  options.shares = kShares;
+  options.capacity_bytes = 1;  // a disk of which nothing is known takes no copies
   options.capacity_source =
-      "a quarter of what the disk had free at the start; cluster.replication.capacity_bytes sets "
+      "a quarter of the most that the disk had free; cluster.replication.capacity_bytes sets "
       "another figure";
   return options;
 }
@@ -114,14 +118,41 @@ metrics::ReplicationState Service::Replication() const {
     const replicas::ReplicatedSpool::Usage usage = replicated_spool_->usage();
     state.jobs = usage.jobs;
     state.degraded = usage.degraded;
+    state.keeper_reached = usage.keeper_reached;
   }
   if (replicas_ != nullptr) {
     const replicas::ReplicaStore::Usage usage = replicas_->usage();
     state.kept = usage.copies;
     state.kept_bytes = usage.bytes;
     state.capacity_bytes = usage.capacity_bytes;
+    for (const auto& [node, counts] : replicas_->Count()) state.orphans += counts.orphans;
   }
   return state;
+}
+
+std::optional<node::Replication> Service::ReplicationShown() const {
+  if (replicas_ == nullptr && replicated_spool_ == nullptr) return std::nullopt;
+  const v1::ReplicationConfig& config = configuration_.config.cluster().replication();
+  const metrics::ReplicationState state = Replication();
+  node::Replication shown{.keeper = config.keeper().node(),
+                          .keeper_reached = state.keeper_reached.value_or(false),
+                          .kept_jobs = state.jobs,
+                          .degraded_jobs = state.degraded,
+                          .used_bytes = state.kept_bytes,
+                          .capacity_bytes = state.capacity_bytes,
+                          .taken_over_jobs = state.taken_over};
+  if (replicas_ == nullptr) return shown;
+  std::map<std::string, replicas::ReplicaStore::OriginCounts> counts = replicas_->Count();
+  for (const v1::ReplicaOriginConfig& origin : config.origin()) {
+    const replicas::ReplicaStore::OriginCounts of = counts[origin.node()];
+    counts.erase(origin.node());
+    shown.origins.push_back({origin.node(), of.copies, of.orphans, of.being_taken});
+  }
+  // Of nodes that have left the configuration there may be copies, too.
+  for (const auto& [node, of] : counts) {
+    shown.origins.push_back({node, of.copies, of.orphans, of.being_taken});
+  }
+  return shown;
 }
 
 }  // namespace isocenter::daemon

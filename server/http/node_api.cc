@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "kernels/base/status_macros.h"
 #include "server/http/apis.h"
@@ -24,6 +25,14 @@ absl::StatusOr<Response> Drain(const WebEnvironment& environment, const Call& ca
   call.about.detail = reason;
   ISO_RETURN_IF_ERROR(environment.node.Drain(reason, call.caller.name));
   return JsonAnswer(StatusNow(environment));
+}
+
+/// From memory: nobody waits for a node that does not answer.
+absl::StatusOr<Response> Cluster(const WebEnvironment& environment) {
+  Json nodes = Json::array();
+  nodes.push_back(ThisNodeJson(environment.node.Summary()));
+  for (const node::Peer& peer : environment.node.Peers()) nodes.push_back(PeerJson(peer));
+  return JsonAnswer({{"nodes", std::move(nodes)}});
 }
 
 absl::StatusOr<Response> Devices(const WebEnvironment& environment) {
@@ -118,6 +127,8 @@ void AddNodeRoutes(const WebEnvironment& environment, Router& router) {
         return JsonAnswer(StatusNow(environment));
       },
       audit::Action::kUndrain);
+  router.Add("GET", "/api/v1/cluster", Role::kViewer,
+             [environment](const Call&) { return Cluster(environment); });
   router.Add("GET", "/api/v1/devices", Role::kViewer,
              [environment](const Call&) { return Devices(environment); });
   router.Add("GET", "/api/v1/queue", Role::kViewer,

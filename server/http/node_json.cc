@@ -1,6 +1,8 @@
 #include "server/http/node_json.h"
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "server/http/job_json.h"
 
@@ -63,6 +65,71 @@ Json StatusJson(const node::NodeStatus& status, const PageOffers& offers) {
             {"last_sync_seconds", status.spool.last_sync_seconds}}},
           {"transfers_enabled", offers.transfers},
           {"simulated_scans_enabled", offers.simulated_scans}};
+}
+
+namespace {
+
+Json ReplicationJson(const std::optional<node::Replication>& replication) {
+  if (!replication) return nullptr;
+  Json origins = Json::array();
+  for (const node::Replication::Origin& origin : replication->origins) {
+    origins.push_back({{"node", origin.node},
+                       {"copies", origin.copies},
+                       {"orphans", origin.orphans},
+                       {"being_taken", origin.being_taken}});
+  }
+  return {{"keeper", TextJson(replication->keeper)},
+          {"keeper_reached", replication->keeper_reached},
+          {"kept_jobs", replication->kept_jobs},
+          {"degraded_jobs", replication->degraded_jobs},
+          {"origins", std::move(origins)},
+          {"used_bytes", replication->used_bytes},
+          {"capacity_bytes", replication->capacity_bytes},
+          {"taken_over_jobs", replication->taken_over_jobs}};
+}
+
+Json SummaryJson(const node::Summary& summary) {
+  Json devices = Json::array();
+  for (const node::DeviceSummary& device : summary.devices) {
+    devices.push_back(
+        {{"name", device.name}, {"healthy", device.healthy}, {"speed_gups", device.speed_gups}});
+  }
+  return {{"server", summary.server},
+          {"version", summary.version},
+          {"start_time", TimeJson(summary.start_time)},
+          {"ready", summary.ready},
+          {"reasons", summary.reasons},
+          {"drained", summary.is_drained},
+          {"active_jobs", summary.active_jobs},
+          {"max_active_jobs", summary.max_active_jobs},
+          {"queue_chunks", summary.queue_chunks},
+          {"station_names", summary.rooms},
+          {"devices", std::move(devices)},
+          {"spool_free_bytes", summary.spool_free_bytes},
+          {"archive_free_bytes", summary.archive_free_bytes},
+          {"replication", ReplicationJson(summary.replication)}};
+}
+
+}  // namespace
+
+Json ThisNodeJson(const node::Summary& summary) {
+  return {{"node", summary.node},
+          {"this_node", true},
+          {"address", nullptr},
+          {"reachable", true},
+          {"seen_time", nullptr},
+          {"error", nullptr},
+          {"status", SummaryJson(summary)}};
+}
+
+Json PeerJson(const node::Peer& peer) {
+  return {{"node", peer.node},
+          {"this_node", false},
+          {"address", TextJson(peer.address)},
+          {"reachable", peer.reachable},
+          {"seen_time", TimeJson(peer.seen)},
+          {"error", TextJson(peer.error)},
+          {"status", peer.summary ? SummaryJson(*peer.summary) : Json(nullptr)}};
 }
 
 Json DeviceJson(const node::DeviceState& device) {

@@ -70,7 +70,9 @@ struct ReplicationState {
   int degraded = 0;  // of this node, whose keeper has not
   int kept = 0;      // copies of others' jobs
   int64_t kept_bytes = 0, capacity_bytes = 0;
-  int64_t taken_over = 0;  // since the start
+  int64_t taken_over = 0;              // since the start
+  std::optional<bool> keeper_reached;  // of this node's copies; nothing: it has no keeper
+  int orphans = 0;                     // copies whose node is lost, and that are still here
 };
 
 /// What is in the queue of one DICOM destination.

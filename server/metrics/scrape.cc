@@ -171,6 +171,13 @@ void AddReplication(const ReplicationState& replication,
   taken.type = prometheus::MetricType::Counter;
   taken.metric.emplace_back().counter.value = static_cast<double>(replication.taken_over);
   families.push_back(std::move(taken));
+  families.push_back(GaugeFamily("isocenter_orphaned_replicas",
+                                 "Copies whose node is lost, and that were not taken over yet."));
+  AddSample(families.back(), {}, replication.orphans);
+  if (!replication.keeper_reached) return;
+  families.push_back(GaugeFamily("isocenter_keeper_reached",
+                                 "1: the node that keeps copies of this one's frames answers."));
+  AddSample(families.back(), {}, *replication.keeper_reached ? 1 : 0);
 }
 
 void AddAuditFile(const AuditFileState& audit, std::vector<prometheus::MetricFamily>& families) {

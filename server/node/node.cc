@@ -1,6 +1,7 @@
 #include "server/node/node.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -198,6 +199,32 @@ std::vector<DeviceState> Node::Devices() const {
     devices.push_back(std::move(device));
   }
   return devices;
+}
+
+Summary Node::Summary() const {
+  const NodeStatus status = Status();
+  node::Summary summary{.node = options_.name,
+                        .server = status.server,
+                        .version = status.version,
+                        .start_time = status.start_time,
+                        .ready = status.ready(),
+                        .is_drained = status.drained.has_value(),
+                        .active_jobs = status.active_jobs,
+                        .max_active_jobs = status.max_active_jobs,
+                        .queue_chunks = status.queue_chunks,
+                        .spool_free_bytes = status.spool.disk_free_bytes,
+                        .archive_free_bytes = options_.archive_free_bytes(),
+                        .replication = options_.replication()};
+  for (const Reason& reason : status.reasons) summary.reasons.push_back(reason.message);
+  std::set<std::string> rooms;
+  for (const jobs::JobSnapshot& job : Queue()) {
+    if (jobs::IsAcquisition(*job) && !job->station_name.empty()) rooms.insert(job->station_name);
+  }
+  summary.rooms.assign(rooms.begin(), rooms.end());
+  for (const DeviceState& device : Devices()) {
+    summary.devices.push_back({device.name, device.healthy, device.speed_gups});
+  }
+  return summary;
 }
 
 std::vector<jobs::JobSnapshot> Node::Queue() const {

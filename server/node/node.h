@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/jobs/job_table.h"
+#include "server/node/cluster.h"
 #include "server/pipeline/engine.h"
 #include "server/scheduler/scheduler.h"
 
@@ -76,6 +77,12 @@ struct NodeOptions {
   int64_t scan_bytes = 0;  // that the result of a usual scan takes in the archive
   std::function<SpoolState()> spool;
   std::function<absl::Time()> clock = absl::Now;
+  std::string name;  // in the cluster
+  std::function<int64_t()> archive_free_bytes = [] { return int64_t{0}; };
+  /// Nothing: this node neither has a keeper nor is one.
+  std::function<std::optional<Replication>()> replication = [] { return std::nullopt; };
+  /// Answers at once.
+  std::function<std::vector<Peer>()> peers = [] { return std::vector<Peer>(); };
 };
 
 /// Thread-safe.
@@ -112,6 +119,11 @@ class Node {
   std::vector<DeviceState> Devices() const;
   /// Active jobs in the order in which devices serve them.
   std::vector<jobs::JobSnapshot> Queue() const;
+  /// What other nodes show of this one.
+  node::Summary Summary() const;
+  /// The other nodes of the cluster, in the order of the configuration; also those that do not
+  /// answer. Does not wait for them.
+  std::vector<Peer> Peers() const { return options_.peers(); }
 
  private:
   void Tell() ABSL_LOCKS_EXCLUDED(listener_mutex_);

@@ -55,6 +55,8 @@ struct AcquisitionRequest {
   std::string detector_mode;
   jobs::CalibrationPolicy calibration_policy = jobs::CalibrationPolicy::kNone;
   std::string calibration_name;  // empty: that which fits
+  /// None is chosen, whatever the protocol asks for: the node that began the job had none.
+  bool is_without_calibration = false;
   /// That which was chosen at admission.
   std::optional<jobs::UsedCalibration> calibration;
   /// The set that the trajectory is of. Unset: the console sent it.

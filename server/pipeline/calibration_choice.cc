@@ -116,6 +116,12 @@ absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<Calibratio
                                                     absl::Time now) {
   if (absl::Status named = CheckNamed(request); !named.ok()) return named;
   if (request.calibration_policy == CalibrationPolicy::kNone) return NoneWanted(kept, request, now);
+  if (request.is_without_calibration) {
+    return CalibrationChoice{.warning =
+                                 jobs::JobWarning{jobs::WarningKind::kCalibration, std::nullopt,
+                                                  "the frames are not corrected: the node that "
+                                                  "began the job had no calibration that fits"}};
+  }
   if (request.acquisition.pixel_type != recon::PixelType::kUint16Counts) {
     return Without(request, "they are line integrals; legal are counts");
   }

@@ -77,6 +77,11 @@ class ReplicaStore {
 
   /// Jobs whose origin is lost, first those that were begun first. What is too old is removed.
   std::vector<std::string> Orphans();
+  /// Takes that job over without waiting for `take_over`: it is an orphan from now on. Errors:
+  /// NOT_FOUND, FAILED_PRECONDITION (its origin was heard of within kSilence).
+  absl::Status Want(const std::string& job_id);
+  /// Whether somebody has asked for it since the last Take.
+  bool IsWanted(const std::string& job_id) const;
   struct Replica {
     Record record;
     std::shared_ptr<jobs::JobSpool> frames;
@@ -84,22 +89,52 @@ class ReplicaStore {
   /// For taking over an orphan: from now on its origin gets ALREADY_EXISTS, until LetGo. Errors:
   /// NOT_FOUND (gone, or its origin has come back), DATA_LOSS.
   absl::StatusOr<Replica> Take(const std::string& job_id);
-  /// It stays, and may be taken again.
-  void LetGo(const std::string& job_id);
+  /// It stays, and may be taken again. `why`: it was not taken over; OK: its console is here.
+  void LetGo(const std::string& job_id, const absl::Status& why);
   /// It is not needed any more.
   void Remove(const std::string& job_id);
+  /// Removes a copy by hand. Errors: NOT_FOUND, FAILED_PRECONDITION (its origin was heard of within
+  /// kSilence, it is being written or taken over), those of storage::FileError.
+  absl::Status Drop(const std::string& job_id);
+
+  /// What is known of a copy.
+  struct Kept {
+    std::string job_id;
+    Origin origin;
+    bool is_orphan = false, being_taken = false;
+    int64_t frames = 0, present = 0, gaps = 0;
+    bool finished = false;
+    absl::Duration silence;  // of its origin
+    absl::Status failure;    // of the last attempt to take it over
+  };
+  /// By job ids, at most kMostListed. Reads files of copies that nobody has open.
+  std::vector<Kept> List() const;
+  struct OriginCounts {
+    int copies = 0, orphans = 0, being_taken = 0;
+  };
+  /// By the names of nodes; those of which there is no copy are left out.
+  std::map<std::string, OriginCounts> Count() const;
+
+  /// An origin reports once a second: one that was heard of more lately lives.
+  static constexpr absl::Duration kSilence = absl::Seconds(3);
+  static constexpr size_t kMostListed = 10000;
 
   struct Usage {
     int copies = 0;
     int64_t bytes = 0, capacity_bytes = 0;
   };
   Usage usage() const;
+  /// Of which it is remembered when they were heard of: no more than have copies here.
+  size_t known_origins() const;
 
  private:
   struct Entry {
     Origin origin;
     int writers = 0;
     bool being_taken = false;
+    bool being_removed = false;  // whoever set it unlinks the file, without the lock
+    bool is_wanted = false;      // by hand
+    absl::Status failure;
     absl::Time written;  // or began; of the options' clock
   };
   ReplicaStore(StoreOptions options, std::unique_ptr<spool::Spool> spool)
@@ -107,11 +142,22 @@ class ReplicaStore {
 
   void Load();
   bool IsLost(const Entry& entry, absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status MakeWay(const ReplicaHeader& header) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Duration Silence(const Entry& entry, absl::Time now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Also one that somebody wants.
+  bool IsOrphan(const Entry& entry, absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Errors: NOT_FOUND, FAILED_PRECONDITION (its origin lives).
+  absl::StatusOr<Entry*> Deserted(const std::string& job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Whether a copy has to go first.
+  absl::StatusOr<bool> MakeWay(const ReplicaHeader& header) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::shared_ptr<jobs::JobSpool>> OpenOrCreate(const ReplicaHeader& header);
   void EndWriting(const std::string& job_id, const Origin& origin);
   void Touch(const Origin& origin);
-  void Erase(const std::string& job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Unlinks the file of one that is `being_removed`: megabytes of blocks are given back, which
+  /// takes a disk its time, while every frame that comes asks for the lock. Errors: those of
+  /// storage::FileError; then it stays.
+  absl::Status Erase(const std::string& job_id) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EraseAll(const std::vector<std::string>& ids) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const StoreOptions options_;
   const std::unique_ptr<spool::Spool> spool_;

@@ -164,7 +164,7 @@ absl::Status ReplicatedSpool::Remove(const std::string& job_id) {
 
 ReplicatedSpool::Usage ReplicatedSpool::usage() const {
   absl::MutexLock lock(&mutex_);
-  Usage usage;
+  Usage usage{.keeper_reached = is_reached_};
   for (const auto& [id, link] : links_) ++(link->is_degraded() ? usage.degraded : usage.jobs);
   return usage;
 }
@@ -211,8 +211,11 @@ void ReplicatedSpool::Report() {
     }
   }
   const absl::Status told = environment_.keeper.Report(environment_.origin, jobs);
-  if (told.ok() == is_reached_) return;
-  is_reached_ = told.ok();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (told.ok() == is_reached_) return;
+    is_reached_ = told.ok();
+  }
   if (told.ok()) {
     spdlog::info("event=keeper_reached keeper={}", environment_.keeper_node);
   } else {

@@ -48,8 +48,9 @@ class ReplicatedSpool : public jobs::FrameSpool {
   void StartReports();
 
   struct Usage {
-    int jobs = 0;      // whose frames the keeper has
-    int degraded = 0;  // whose frames are on this disk alone, some of them at least
+    int jobs = 0;                 // whose frames the keeper has
+    int degraded = 0;             // whose frames are on this disk alone, some of them at least
+    bool keeper_reached = false;  // by the last report
   };
   Usage usage() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -73,7 +74,7 @@ class ReplicatedSpool : public jobs::FrameSpool {
   // Their threads may be those that ended them: the watcher waits for them.
   std::vector<std::shared_ptr<ReplicaLink>> ended_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool is_reached_ = false;  // of the reporter alone
+  bool is_reached_ ABSL_GUARDED_BY(mutex_) = false;  // the keeper, by the last report
   std::thread watcher_, reporter_;
 };
 

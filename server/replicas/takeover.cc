@@ -84,7 +84,7 @@ void Takeover::Run() {
     for (const std::string& id : orphans) {
       if (!Pause(absl::ZeroDuration())) return;
       Retry& retry = retries_[id];
-      if (SteadyNow() < retry.not_before) continue;
+      if (SteadyNow() < retry.not_before && !store_.IsWanted(id)) continue;
       const absl::StatusOr<ReplicaStore::Replica> replica = store_.Take(id);
       if (absl::IsNotFound(replica.status())) continue;  // its node has come back
       const absl::StatusOr<bool> done =
@@ -93,7 +93,7 @@ void Takeover::Run() {
         store_.Remove(id);
         continue;
       }
-      if (replica.ok()) store_.LetGo(id);
+      if (replica.ok()) store_.LetGo(id, done.status());
       if (!done.ok()) {
         spdlog::warn("event=takeover_failed job={} reason=\"{}\"", id, done.status().ToString());
       }
@@ -110,7 +110,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> Takeover::RequestOf(const std::stri
   request.caller = record.begun_by;
   // The lost node may have made the same volume: it has to be corrected alike.
   if (!request.calibration) {
-    request.calibration_policy = jobs::CalibrationPolicy::kNone;
+    request.is_without_calibration = true;
     request.calibration_name.clear();
     return request;
   }

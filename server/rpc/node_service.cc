@@ -1,12 +1,12 @@
 #include "server/rpc/node_service.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "server/rpc/translation/translate.h"
+#include "server/rpc/translation/translate_node.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -32,8 +32,9 @@ void RecordOf(const Permit& permit, audit::Action action, const absl::Status& ou
 
 }  // namespace
 
-void NodeService::Describe(v1::NodeStatus& response) const {
+void NodeService::Describe(v1::NodeStatus& response, bool with_peers) const {
   const node::NodeStatus status = node_.Status();
+  const node::Summary summary = node_.Summary();
   response.set_server(status.server);
   response.set_version(status.version);
   response.set_backend(status.backend);
@@ -53,11 +54,14 @@ void NodeService::Describe(v1::NodeStatus& response) const {
   response.set_active_jobs(status.active_jobs);
   response.set_max_active_jobs(status.max_active_jobs);
   response.set_queue_chunks(status.queue_chunks);
-  std::set<std::string> rooms;
-  for (const jobs::JobSnapshot& job : node_.Queue()) {
-    if (jobs::IsAcquisition(*job) && !job->station_name.empty()) rooms.insert(job->station_name);
+  for (const std::string& room : summary.rooms) response.add_station_name(room);
+  response.set_node(summary.node);
+  response.set_spool_free_bytes(summary.spool_free_bytes);
+  response.set_archive_free_bytes(summary.archive_free_bytes);
+  if (summary.replication) *response.mutable_replication() = ToProto(*summary.replication);
+  if (with_peers) {
+    for (const node::Peer& peer : node_.Peers()) *response.add_peer() = ToProto(peer);
   }
-  for (const std::string& room : rooms) response.add_station_name(room);
   for (const node::DeviceState& device : node_.Devices()) {
     v1::NodeDevice& out = *response.add_device();
     out.set_name(device.name);
@@ -72,7 +76,7 @@ void NodeService::Describe(v1::NodeStatus& response) const {
 }
 
 void NodeService::OnGetNodeStatus(UnaryCall<v1::GetNodeStatusRequest, v1::NodeStatus>& call) {
-  Describe(call.response());
+  Describe(call.response(), !call.request().without_peers());
   call.Answer(absl::OkStatus());
 }
 
@@ -80,7 +84,7 @@ void NodeService::OnDrainNode(UnaryCall<v1::DrainNodeRequest, v1::NodeStatus>& c
   const Permit& permit = call.permit();
   const absl::StatusOr<std::string> by = AuthorOf(permit, call.request().by());
   const absl::Status drained = by.ok() ? node_.Drain(call.request().reason(), *by) : by.status();
-  if (drained.ok()) Describe(call.response());
+  if (drained.ok()) Describe(call.response(), /*with_peers=*/true);
   RecordOf(permit, audit::Action::kDrain, drained, by, call.request().reason());
   call.Answer(drained);
 }
@@ -90,7 +94,7 @@ void NodeService::OnResumeNode(UnaryCall<v1::ResumeNodeRequest, v1::NodeStatus>&
   const absl::StatusOr<std::string> by = AuthorOf(permit, call.request().by());
   if (by.ok()) {
     node_.Resume(*by);
-    Describe(call.response());
+    Describe(call.response(), /*with_peers=*/true);
   }
   RecordOf(permit, audit::Action::kUndrain, by.status(), by, "");
   call.Answer(by.status());

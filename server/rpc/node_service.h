@@ -22,7 +22,7 @@ class NodeService : public SingleRequestService<v1::NodeService> {
   void OnDrainNode(UnaryCall<v1::DrainNodeRequest, v1::NodeStatus>& call);
   void OnResumeNode(UnaryCall<v1::ResumeNodeRequest, v1::NodeStatus>& call);
 
-  void Describe(v1::NodeStatus& response) const;
+  void Describe(v1::NodeStatus& response, bool with_peers) const;
 
   node::Node& node_;
 };

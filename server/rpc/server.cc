@@ -285,7 +285,10 @@ void Server::Impl::Shutdown(absl::Time deadline) {
   calibrations_.calls().WaitUntilNone(absl::InfiniteFuture());
   quality_.calls().WaitUntilNone(absl::InfiniteFuture());
   worklist_.calls().WaitUntilNone(absl::InfiniteFuture());
-  if (replicas_ != nullptr) replicas_->calls().WaitUntilNone(absl::InfiniteFuture());
+  if (replicas_ != nullptr) {
+    replicas_->calls().WaitUntilNone(absl::InfiniteFuture());
+    replicas_->operators().WaitUntilNone(absl::InfiniteFuture());
+  }
 }
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

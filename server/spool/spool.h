@@ -31,9 +31,11 @@ struct SpoolOptions {
   absl::Duration sync_interval = absl::Milliseconds(200);
   /// Bounds the sum of all files; 0: no bound but the disk.
   int64_t capacity_bytes = 0;
-  /// Raised to half of what the disk has free or the spool holds, at the start and whenever a job
-  /// asks for room: a service that began on a full disk has its share once somebody has made room.
+  /// Raised to a share of what the disk has free or the spool holds, at the start and whenever a
+  /// job asks for room: a service that began on a full disk has its share once somebody has made
+  /// room.
   bool capacity_follows_disk = false;
+  int64_t shares = 2;  // of the disk, one of which is the spool's
   /// Where that figure comes from, for who is refused by it.
   std::string capacity_source = "spool.capacity_bytes";
   /// How long a released job is kept when nobody needs its room.

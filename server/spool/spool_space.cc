@@ -44,7 +44,7 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed, int64_t 
 
 void Spool::FollowDisk(const jobs::Disk& disk, int64_t used_bytes) {
   if (!options_.capacity_follows_disk) return;
-  capacity_bytes_ = std::max(capacity_bytes_, (disk.free_bytes + used_bytes) / 2);
+  capacity_bytes_ = std::max(capacity_bytes_, (disk.free_bytes + used_bytes) / options_.shares);
 }
 
 Spool::Entries::iterator Spool::OldestReclaimable() {

@@ -51,8 +51,9 @@ TEST(Cluster, StatusHasARowForEachNode) {
   const FakeAddress proxy({busy, drained, AwayNode("recon3")});
   const Outcome table = RunCommand({"status", "--server", proxy.address()});
   EXPECT_EQ(table.exit_code, kNotAll);
-  EXPECT_THAT(table.out, ContainsRegex("recon1 +ready +C1,C2 +2/8 +12 +cuda0 52.1 GUPS +0.9.0\n"));
-  EXPECT_THAT(table.out, ContainsRegex("recon2 +drained +- +2/8 +12 +cuda0 failed +0.9.0 +"
+  EXPECT_THAT(table.out,
+              ContainsRegex("recon1 +ready +C1,C2 +2/8 +12 +cuda0 52.1 GUPS +- +- +0.9.0\n"));
+  EXPECT_THAT(table.out, ContainsRegex("recon2 +drained +- +2/8 +12 +cuda0 failed +- +- +0.9.0 +"
                                        "the node is drained: new filter\n"));
   EXPECT_THAT(table.out, ContainsRegex("recon3 +away .* no such server\n"));
   EXPECT_EQ(table.err, "isocenter: 1 of 3 nodes gave no answer:\n  recon3: no such server\n");
@@ -65,6 +66,59 @@ TEST(Cluster, StatusHasARowForEachNode) {
   EXPECT_EQ(json["nodes"][1]["drain"]["by"], "chief");
   EXPECT_EQ(json["nodes"][2]["reachable"], false);
   EXPECT_EQ(json["nodes"][2]["error_message"], "no such server");
+}
+
+/// As `node` sees another one.
+v1::NodePeer& AddPeer(FakeNode& node, const std::string& name, const std::string& address) {
+  v1::NodePeer& peer = *node.status.add_peer();
+  peer.set_node(name);
+  peer.set_address(address);
+  return peer;
+}
+
+TEST(Cluster, StatusShowsNodesThatOnlyAnotherNodeKnows) {
+  FakeNode first = ReadyNode("recon1");
+  first.status.set_node("recon1");
+  first.status.set_spool_free_bytes(3'000'000'000);
+  first.status.set_archive_free_bytes(80'000'000'000);
+  v1::NodeReplication& replication = *first.status.mutable_replication();
+  replication.set_keeper("recon2");
+  v1::NodeOrigin& origin = *replication.add_origin();
+  origin.set_node("recon3");
+  origin.set_copies(5);
+  origin.set_orphans(2);
+  v1::NodePeer& second = AddPeer(first, "recon2", "10.0.0.2:50051");
+  second.set_reachable(true);
+  *second.mutable_status() = ReadyNode("recon2").status;
+  second.mutable_status()->set_node("recon2");
+  second.mutable_status()->set_version("0.8\x1b[2J");
+  v1::NodePeer& third = AddPeer(first, "recon3", "10.0.0.3:50051");
+  third.set_error("it does not answer in time");
+  third.mutable_seen_time()->set_seconds(1'700'000'000);
+  AddPeer(first, "recon4", "").set_error("its address is not configured here (cluster.peer)");
+  // Its own address: the others are behind other ones.
+  const FakeAddress address({first}, "recon1");
+  const Outcome table = RunCommand({"status", "--server", address.address()});
+  EXPECT_EQ(table.exit_code, kNotAll);
+  EXPECT_THAT(table.out,
+              ContainsRegex("recon1 +ready .* 3.0/80.0 +5 of recon3 \\(2 LOST\\), own at "
+                            "recon2 NOT REACHED +0.9.0"));
+  EXPECT_THAT(table.out, ContainsRegex("recon2 +ready .* 0.8\\?\\[2J"));
+  EXPECT_THAT(table.out, ContainsRegex("recon3 +away .* it does not answer in time; recon1 saw it "
+                                       "last at 20"));
+  EXPECT_THAT(table.out, ContainsRegex("recon4 +not asked .*cluster.peer"));
+  EXPECT_THAT(table.err, HasSubstr("1 of 3 nodes gave no answer"));
+  const auto json =
+      nlohmann::json::parse(RunCommand({"status", "--json", "--server", address.address()}).out);
+  ASSERT_EQ(json["nodes"].size(), 4u);
+  EXPECT_EQ(json["nodes"][0]["replication"]["origins"][0]["orphans"], 2);
+  EXPECT_EQ(json["nodes"][1]["told_by"], "recon1");
+  EXPECT_EQ(json["nodes"][2]["reachable"], false);
+  EXPECT_EQ(json["nodes"][2]["seen_time"], "2023-11-14T22:13:20.000Z");
+  // One that is named is shown alone.
+  const Outcome one = RunCommand({"status", "--server", address.address(), "--node", "recon1"});
+  EXPECT_THAT(one.out, HasSubstr("recon1.example.org is ready"));
+  EXPECT_THAT(one.out, HasSubstr("copies at recon2: NOT REACHED"));
 }
 
 TEST(Cluster, StatusIsOkWhenAllAnswerAndFailsWhenNoneDoes) {

@@ -64,7 +64,9 @@ class ContractTest : public ::testing::Test {
                           .version = "1.2.3",
                           .backend = "reference",
                           .max_active_jobs = service_.options.max_active_jobs,
-                          .spool = [] { return node::SpoolState{.disk_free_bytes = 1}; }},
+                          .spool = [] { return node::SpoolState{.disk_free_bytes = 1}; },
+                          .name = "recon1",
+                          .peers = [this] { return peers_; }},
         *service_.engine, *service_.scheduler, *service_.table);
     partners_.node = node_.get();
     partners_.roster = roster_.get();
@@ -217,6 +219,7 @@ class ContractTest : public ::testing::Test {
   config::ProtocolBook protocols_;
   std::unique_ptr<roles::Roster> roster_;  // null: whoever reaches the server may
   std::string authorization_;              // of acquisitions and GetJob; empty: none is sent
+  std::vector<node::Peer> peers_;          // that the node knows
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<rpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

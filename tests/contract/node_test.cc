@@ -76,6 +76,34 @@ class NodeContractTest : public ContractTest {
   std::unique_ptr<node::Monitor> monitor_;
 };
 
+TEST_F(NodeContractTest, OtherNodesAreTold) {
+  peers_ = {{.node = "recon2",
+             .address = "10.0.0.2:50051",
+             .seen = absl::FromUnixSeconds(1'700'000'000),
+             .error = "it does not answer in time",
+             .summary = node::Summary{.node = "recon2", .queue_chunks = 4}},
+            {.node = "recon3", .error = "its address is not configured here"}};
+  const v1::NodeStatus status = Status();
+  EXPECT_EQ(status.node(), "recon1");
+  EXPECT_EQ(status.spool_free_bytes(), 1u);
+  EXPECT_FALSE(status.has_replication());
+  ASSERT_EQ(status.peer_size(), 2);
+  EXPECT_EQ(status.peer(0).node(), "recon2");
+  EXPECT_FALSE(status.peer(0).reachable());
+  EXPECT_EQ(status.peer(0).seen_time().seconds(), 1'700'000'000);
+  EXPECT_EQ(status.peer(0).status().queue_chunks(), 4u);
+  EXPECT_FALSE(status.peer(1).has_seen_time());
+  EXPECT_FALSE(status.peer(1).has_status());
+  // What nodes ask each other for has no others in it.
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::GetNodeStatusRequest request;
+  request.set_without_peers(true);
+  v1::NodeStatus alone;
+  ASSERT_TRUE(stub_->GetNodeStatus(&context, request, &alone).ok());
+  EXPECT_EQ(alone.peer_size(), 0);
+}
+
 TEST_F(NodeContractTest, SaysWhatItIs) {
   const v1::NodeStatus status = Status();
   EXPECT_EQ(status.server(), "node-1");

@@ -65,6 +65,16 @@ WRONG = (
         ' private_key_file: "old.key" } }',
         "audit.syslog.private_key_file is",
     ),
+    (
+        'spool { sync: SYNC_POLICY_REPLICATED } cluster { node_name: "a" node: "a" node: "b" replication { keeper { node: "b" address: "b:50051"'
+        ' ca_file: "good.pem" certificate_file: "good.pem" private_key_file: "old.key" } } }',
+        "cluster.replication.keeper.private_key_file is old.key",
+    ),
+    (
+        'cluster { node_name: "a" node: "a" node: "b" peer { node: "b" address: "b:50051" }'
+        ' peer_tls { ca_file: "text" certificate_file: "good.pem" private_key_file: "good.key" } }',
+        "cluster.peer_tls.ca_file is text",
+    ),
     ('dicom_node { address: "127.0.0.999" }', "dicom_node.address is '127.0.0.999'"),
     ("dicom_node { allowed_caller { } }", "dicom_node.allowed_caller[0] has neither"),
     (

@@ -15,12 +15,16 @@ LARGE = ("--grid", "256x256x256", "--voxel-mm", "0.75")
 TAKE_OVER_SECONDS = 3
 
 
-class ReplicationTest(support.ServiceTest):
+class ReplicatedNodes(support.ServiceTest):
+    """recon1, whose copies recon2 keeps."""
+
+    take_over_seconds = TAKE_OVER_SECONDS
+
     def setUp(self):
         super().setUp()
         self.openssl = support.need("openssl", "openssl")
         self.certificates()
-        self.keeper = self.node("recon2", f"origin {{ {self.origin()} }} take_over_seconds: {TAKE_OVER_SECONDS}")
+        self.keeper = self.node("recon2", f"origin {{ {self.origin()} }} take_over_seconds: {self.take_over_seconds}")
         self.first = self.begin_first()
 
     def path(self, name):
@@ -119,6 +123,8 @@ class ReplicationTest(support.ServiceTest):
         summary = isocenter.json_of("stream", self.bundle(), "--server", whole.grpc, *options)
         return self.fetch_voxels(whole, summary["job_id"])
 
+
+class ReplicationTest(ReplicatedNodes):
     def test_a_lost_disk_costs_no_scan(self):
         self.console(self.first, "lost", *LARGE)
         process.wait_until(lambda: self.acknowledged(self.first) == FRAMES, 60, "all acknowledgements")

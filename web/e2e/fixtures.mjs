@@ -173,6 +173,23 @@ export function devices() {
   ];
 }
 
+// This node, one that is away, and one whose address nobody has configured.
+export function nodes() {
+  const replication = {
+    keeper: 'recon2', keeper_reached: false, kept_jobs: 1, degraded_jobs: 1, used_bytes: 4e9, capacity_bytes: 90e9, taken_over_jobs: 0,
+    origins: [{ node: 'recon3', copies: 2, orphans: 1, being_taken: 0 }],
+  };
+  return [
+    { node: 'recon1', this_node: true, address: null, reachable: true, seen_time: null, error: null,
+      status: { server: 'recon1.example.org', version: '0.9.0', start_time: '2026-03-01T08:00:00.000Z', ready: true, reasons: [], drained: false,
+        active_jobs: 2, max_active_jobs: 16, queue_chunks: 5, station_names: ['Angio 1'], devices: [{ name: 'cuda0', healthy: true, speed_gups: 312.5 }],
+        spool_free_bytes: 300e9, archive_free_bytes: 2e12, replication } },
+    { node: 'recon2', this_node: false, address: '10.0.0.2:50051', reachable: false, seen_time: '2026-03-01T09:00:00.000Z',
+      error: 'it does not answer in time <b>', status: null },
+    { node: 'recon3', this_node: false, address: null, reachable: false, seen_time: null, error: 'its address is not configured here (cluster.peer)', status: null },
+  ];
+}
+
 export function transfers(now) {
   const transfer = (over) => {
     const { sent = 0, committed = 0, failed = 0, sending = 0, skipped = 0, ...rest } = over;

@@ -28,6 +28,8 @@ export class MockServer {
     this.jobs = new Map(fixtures.jobs(now).map((job) => [job.job_id, job]));
     this.transfers = fixtures.transfers(now);
     this.devices = fixtures.devices();
+    // One node, until a scenario has more.
+    this.nodes = fixtures.nodes().slice(0, 1);
     this.destinations = ['PACS', 'WORKSTATION', 'CLOUD'];
     this.history = fixtures.history;
     this.draining = null;
@@ -224,6 +226,7 @@ export class MockServer {
     const parts = path.split('/');
     if (path === 'events') return this.listen(response);
     if (path === 'status') return json(this.status());
+    if (path === 'cluster') return json({ nodes: this.nodes });
     if (path === 'devices') return json({ devices: this.devices });
     if (path === 'queue') return json({ queue_chunks: this.queueChunks, active_jobs: this.active().length, max_active_jobs: 16, jobs: this.active() });
     if (path === 'rooms') return json({ rooms: this.rooms() });

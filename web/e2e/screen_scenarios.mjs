@@ -1,6 +1,6 @@
 // What operators and technicians do on the screens. Each scenario has a page of its own against a mock server.
 import assert from 'node:assert/strict';
-import { GRID } from './fixtures.mjs';
+import { GRID, nodes } from './fixtures.mjs';
 import { DONE, LIVE, eventually, job, pixels, shown } from './helpers.mjs';
 
 export const screenScenarios = {
@@ -15,6 +15,19 @@ export const screenScenarios = {
     await page.getByRole('button', { name: '6 h' }).click();
     await shown(page.getByRole('button', { name: '6 h', pressed: true }));
     await shown(page.getByText('0.21 s').or(page.getByText('0.21\u202fs')));
+  },
+
+  async 'overview: all nodes, also those that do not answer'({ page, open, server }) {
+    await open('#/');
+    await shown(page.getByRole('heading', { name: 'Rooms' }));
+    assert.equal(await page.locator('#nodes').count(), 0, 'one node is no cluster');
+    server.nodes = nodes();
+    await page.reload();
+    const row = (node) => page.locator(`tr[data-node="${node}"]`);
+    await shown(row('recon1').getByText('2 of recon3, 1 of a lost node; own at recon2, which is not reached'));
+    await shown(row('recon2').getByText('Away'));
+    await shown(row('recon2').getByText('it does not answer in time <b>; last seen'));
+    await shown(row('recon3').getByText('Not asked'));
   },
 
   async 'live: events move a job without asking, and it ends'({ page, open, server }) {

@@ -1,5 +1,9 @@
 #include "client/cli/output/node_text.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/output/json_output.h"
@@ -23,6 +27,56 @@ std::string DeviceText(const v1::NodeDevice& device) {
   return absl::StrFormat("%s: healthy, %.1f GUPS (giga voxel updates per second)\n", device.name(),
                          device.speed_gups());
 }
+
+std::string Plain(absl::string_view text) {
+  std::string plain(text);
+  std::ranges::replace_if(plain, absl::ascii_iscntrl, '?');
+  return plain;
+}
+
+std::string ReplicationText(const v1::NodeReplication& replication) {
+  std::string text;
+  if (!replication.keeper().empty()) {
+    absl::StrAppend(&text, "copies at ", Plain(replication.keeper()), ": ",
+                    replication.keeper_reached() ? "" : "NOT REACHED, ", replication.kept_jobs(),
+                    " jobs there, ", replication.degraded_jobs(), " on this disk alone\n");
+  }
+  for (const v1::NodeOrigin& origin : replication.origin()) {
+    absl::StrAppend(&text, "copies for ", Plain(origin.node()), ": ", origin.copies());
+    if (origin.orphans() > 0) absl::StrAppend(&text, ", ", origin.orphans(), " of a lost node");
+    if (origin.being_taken() > 0) {
+      absl::StrAppend(&text, ", ", origin.being_taken(), " being taken over");
+    }
+    text += "\n";
+  }
+  if (replication.taken_over_jobs() > 0) {
+    absl::StrAppend(&text, "jobs taken over since the start: ", replication.taken_over_jobs(),
+                    "\n");
+  }
+  return text;
+}
+
+namespace {
+
+nlohmann::ordered_json ToJson(const v1::NodeReplication& replication) {
+  nlohmann::ordered_json origins = nlohmann::ordered_json::array();
+  for (const v1::NodeOrigin& origin : replication.origin()) {
+    origins.push_back({{"node", origin.node()},
+                       {"copies", origin.copies()},
+                       {"orphans", origin.orphans()},
+                       {"being_taken", origin.being_taken()}});
+  }
+  return {{"keeper", replication.keeper()},
+          {"keeper_reached", replication.keeper_reached()},
+          {"kept_jobs", replication.kept_jobs()},
+          {"degraded_jobs", replication.degraded_jobs()},
+          {"origins", std::move(origins)},
+          {"used_bytes", replication.used_bytes()},
+          {"capacity_bytes", replication.capacity_bytes()},
+          {"taken_over_jobs", replication.taken_over_jobs()}};
+}
+
+}  // namespace
 
 nlohmann::ordered_json ToJson(const v1::NodeStatus& status) {
   nlohmann::ordered_json json{{"server", status.server()},
@@ -52,6 +106,10 @@ nlohmann::ordered_json ToJson(const v1::NodeStatus& status) {
                                {"queue_chunks", device.queue_chunks()},
                                {"quarantine_reason", device.quarantine_reason()}});
   }
+  if (status.node().empty()) return json;
+  json["spool_free_bytes"] = status.spool_free_bytes();
+  json["archive_free_bytes"] = status.archive_free_bytes();
+  if (status.has_replication()) json["replication"] = ToJson(status.replication());
   return json;
 }
 

@@ -4,13 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
 #include "isocenter/v1/replicas.grpc.pb.h"
 #include "kernels/base/crc32c.h"
-#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
+#include "server/rpc/peers/peer_channel.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -130,35 +128,21 @@ class GrpcKeeper : public replicas::Keeper {
   const std::unique_ptr<v1::ReplicaService::Stub> stub_;
 };
 
-absl::StatusOr<std::string> Read(const char* field, const std::string& file) {
-  return ReadPemFile(absl::StrCat("cluster.replication.keeper.", field), file);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<replicas::Keeper>> OpenKeeper(
     const v1::ReplicaKeeperConfig& config) {
-  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
-  if (!config.ca_file().empty()) {
-    grpc::SslCredentialsOptions options;
-    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, Read("ca_file", config.ca_file()));
-    ISO_ASSIGN_OR_RETURN(options.pem_cert_chain,
-                         Read("certificate_file", config.certificate_file()));
-    ISO_ASSIGN_OR_RETURN(options.pem_private_key,
-                         Read("private_key_file", config.private_key_file()));
-    credentials = grpc::SslCredentials(options);
-  }
   grpc::ChannelArguments arguments;
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kHttp2FrameBytes);
-  // A keeper that comes back is found within seconds, a cable that was pulled is noticed.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // what one attempt may take
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  return std::make_unique<GrpcKeeper>(
-      grpc::CreateCustomChannel(config.address(), credentials, arguments));
+  ISO_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel,
+                       OpenPeerChannel({.field = "cluster.replication.keeper",
+                                        .address = config.address(),
+                                        .ca_file = config.ca_file(),
+                                        .certificate_file = config.certificate_file(),
+                                        .private_key_file = config.private_key_file()},
+                                       std::move(arguments)));
+  return std::make_unique<GrpcKeeper>(channel);
 }
 
 }  // namespace isocenter::rpc

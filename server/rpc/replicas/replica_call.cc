@@ -186,6 +186,8 @@ absl::Status ReplicaCall::HandleFrame(RawMessage::Frame raw) {
         absl::StrCat("frame ", raw.fields.index(), " has no checksum; legal is one with it"));
   }
   const int index = static_cast<int>(raw.fields.index());
+  // The job at which it would be refused later has no console that could send it again.
+  ISO_RETURN_IF_ERROR(ops::CheckGivenDose(index, raw.fields.dose()));
   jobs::SpoolFrame frame{.index = index,
                          .pixels = std::move(raw.pixels),
                          .crc32c = raw.fields.crc32c(),

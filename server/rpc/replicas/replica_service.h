@@ -1,6 +1,7 @@
 // ReplicaService on the copies that this node keeps for others.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,19 @@ class ReplicaService : public v1::ReplicaService::WithRawCallbackMethod_KeepRepl
   }
 
   const CallCounter& calls() const { return shared_.calls; }
+  /// Of those that wait for the disk in Submit.
+  const CallCounter& operators() const { return operators_; }
 
  private:
   void OnReportOrigin(UnaryCall<v1::ReportOriginRequest, v1::ReportOriginResponse>& call);
+  void OnListReplicas(UnaryCall<v1::ListReplicasRequest, v1::ListReplicasResponse>& call);
+  void OnTakeReplica(UnaryCall<v1::TakeReplicaRequest, v1::TakeReplicaResponse>& call);
+  void OnDropReplica(UnaryCall<v1::DropReplicaRequest, v1::DropReplicaResponse>& call);
+  /// Lets `work` wait for the disk, beside what copies have to be begun.
+  void Submit(std::function<void()> work);
 
-  ReplicaContext shared_;
+  CallCounter operators_;
+  ReplicaContext shared_;  // goes first: its thread counts them out
 };
 
 }  // namespace isocenter::rpc

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "server/config/peers.h"
 #include "server/config/server_config.h"
 
 namespace isocenter::config {
@@ -40,6 +41,56 @@ TEST(ReplicationConfigTest, ThePolicyAndTheKeeperBelongTogether) {
                         "cluster.replication.keeper"));
   EXPECT_THAT(Complaint(kKeeper), HasSubstr("spool.sync is SYNC_POLICY_INTERVAL; legal is "
                                             "SYNC_POLICY_REPLICATED"));
+}
+
+/// What is wrong with recon1's cluster.peer and peer_tls.
+std::string PeerComplaint(const std::string& peers) {
+  auto config = ParseServerConfig(
+      absl::StrCat("cluster { node_name: 'recon1' node: 'recon1' node: 'recon2' node: 'recon3' ",
+                   peers, " }"),
+      "test");
+  if (!config.ok()) return config.status().ToString();
+  ApplyDefaults(*config);
+  return std::string(ValidateServerConfig(*config).message());
+}
+
+TEST(PeerConfigTest, OtherNodesAreAskedOnceAndSafely) {
+  EXPECT_EQ(PeerComplaint("peer { node: 'recon2' address: '127.0.0.1:1' }"), "");
+  EXPECT_EQ(PeerComplaint("peer { node: 'recon2' address: '10.0.0.2:50051' } peer_tls { ca_file: "
+                          "'a' certificate_file: 'b' private_key_file: 'c' }"),
+            "");
+  EXPECT_THAT(PeerComplaint("peer { node: 'recon9' address: '127.0.0.1:1' }"),
+              HasSubstr("cluster.peer[0].node is 'recon9'; legal is a name in cluster.node"));
+  EXPECT_THAT(PeerComplaint("peer { node: 'recon1' address: '127.0.0.1:1' }"),
+              HasSubstr("cluster.peer[0].node is 'recon1'"));
+  EXPECT_THAT(PeerComplaint("peer { node: 'recon2' address: 'recon2' }"),
+              HasSubstr("cluster.peer[0].address is"));
+  EXPECT_THAT(PeerComplaint("peer { node: 'recon2' address: '127.0.0.1:1' } "
+                            "peer { node: 'recon2' address: '127.0.0.1:2' }"),
+              HasSubstr("cluster.peer[1].node is 'recon2'; legal is each node once"));
+  EXPECT_THAT(PeerComplaint("peer { node: 'recon2' address: '10.0.0.2:50051' }"),
+              HasSubstr("cluster.peer[0].address is beyond this machine"));
+  EXPECT_THAT(PeerComplaint("peer_tls { ca_file: 'a' }"),
+              HasSubstr("cluster.peer_tls.ca_file is 'a'; legal is all of"));
+}
+
+TEST(PeerConfigTest, TheKeeperIsAPeerAndItsFilesAreThoseOfAll) {
+  v1::ClusterConfig cluster;
+  EXPECT_TRUE(PeersOf(cluster).empty());
+  v1::ReplicaKeeperConfig& keeper = *cluster.mutable_replication()->mutable_keeper();
+  keeper.set_node("recon2");
+  keeper.set_address("recon2:50051");
+  keeper.set_ca_file("ca.pem");
+  ASSERT_EQ(PeersOf(cluster).size(), 1u);
+  EXPECT_EQ(PeersOf(cluster)[0].address(), "recon2:50051");
+  EXPECT_EQ(PeerTlsOf(cluster).ca_file(), "ca.pem");
+  v1::PeerConfig& named = *cluster.add_peer();
+  named.set_node("recon2");
+  named.set_address("10.0.0.2:50051");
+  cluster.mutable_peer_tls()->set_ca_file("other.pem");
+  ASSERT_EQ(PeersOf(cluster).size(), 1u);
+  EXPECT_EQ(PeersOf(cluster)[0].address(), "10.0.0.2:50051");
+  EXPECT_EQ(PeerTlsOf(cluster).ca_file(), "other.pem");
 }
 
 TEST(ReplicationConfigTest, TheKeeperIsAnotherNodeThatIsReachedSafely) {

@@ -299,6 +299,45 @@ TEST_F(ApiTest, ADayLaterRoomsAndSessionsAreForgotten) {
   EXPECT_EQ(Body("/api/v1/rooms")["rooms"][0]["completed_24h"], 0);
 }
 
+TEST_F(ApiTest, AllNodesAreShownAlsoThoseThatDoNotAnswer) {
+  const std::string active = Accept("ROOM-2");
+  node::Peer away{.node = "recon2",
+                  .address = "10.0.0.2:50051",
+                  .seen = absl::FromUnixSeconds(1'700'000'000),
+                  .error = "it does not answer in time \"<b>\""};
+  away.summary = node::Summary{.node = "recon2", .rooms = {"C<2>"}};
+  away.summary->replication = node::Replication{.keeper = "recon1"};
+  away.summary->replication->origins = {{.node = "recon1", .copies = 3, .orphans = 1}};
+  peers_ = {away, {.node = "recon3", .error = "its address is not configured here"}};
+  const json nodes = Body("/api/v1/cluster")["nodes"];
+  ASSERT_THAT(nodes, SizeIs(3));
+  EXPECT_EQ(nodes[0]["node"], "recon1");
+  EXPECT_EQ(nodes[0]["this_node"], true);
+  EXPECT_EQ(nodes[0]["reachable"], true);
+  EXPECT_EQ(nodes[0]["status"]["server"], "node-1");
+  EXPECT_EQ(nodes[0]["status"]["active_jobs"], 1);
+  EXPECT_EQ(nodes[0]["status"]["station_names"], json({"ROOM-2"}));
+  EXPECT_EQ(nodes[0]["status"]["devices"][0]["name"], "reference0");
+  EXPECT_EQ(nodes[0]["status"]["replication"], nullptr);
+  EXPECT_EQ(nodes[1]["reachable"], false);
+  EXPECT_EQ(nodes[1]["seen_time"], "2023-11-14T22:13:20.000Z");
+  EXPECT_EQ(nodes[1]["error"], "it does not answer in time \"<b>\"");
+  EXPECT_EQ(nodes[1]["status"]["station_names"], json({"C<2>"}));
+  EXPECT_EQ(nodes[1]["status"]["replication"]["origins"][0]["orphans"], 1);
+  EXPECT_EQ(nodes[2]["address"], nullptr);
+  EXPECT_EQ(nodes[2]["seen_time"], nullptr);
+  EXPECT_EQ(nodes[2]["status"], nullptr);
+  // The page of documentation has one node, with all there may be.
+  std::ifstream file(ISOCENTER_SOURCE_DIR "/docs/web-api.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const size_t begin = page.find("{\"nodes\": [");
+  const json documented = json::parse(page.substr(begin, page.find("```", begin) - begin));
+  EXPECT_EQ(KeysOf(nodes[1]), KeysOf(documented["nodes"][0]));
+  EXPECT_EQ(KeysOf(nodes[1]["status"]), KeysOf(documented["nodes"][0]["status"]));
+  EXPECT_EQ(KeysOf(nodes[1]["status"]["replication"]),
+            KeysOf(documented["nodes"][0]["status"]["replication"]));
+}
+
 TEST_F(ApiTest, AQuarantinedDeviceSaysWhy) {
   service_.slot().Quarantine("the kernel was lost");
   const json device = Body("/api/v1/devices")["devices"][0];

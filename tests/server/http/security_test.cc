@@ -24,6 +24,7 @@ struct Permission {
 // All of the interface but the sign-in; what is not here is a route that nobody thought of.
 constexpr Permission kPermissions[] = {
     {"GET", "/api/v1/status", http::Role::kViewer},
+    {"GET", "/api/v1/cluster", http::Role::kViewer},
     {"GET", "/api/v1/devices", http::Role::kViewer},
     {"GET", "/api/v1/queue", http::Role::kViewer},
     {"GET", "/api/v1/rooms", http::Role::kViewer},

@@ -47,7 +47,9 @@ class WebTest : public ::testing::Test {
                           .backend = "reference",
                           .max_active_jobs = service_.options.max_active_jobs,
                           .scan_bytes = kScanBytes,
-                          .spool = [this] { return spool_; }},
+                          .spool = [this] { return spool_; },
+                          .name = "recon1",
+                          .peers = [this] { return peers_; }},
         *service_.engine, *service_.scheduler, *service_.table);
     feed_ = std::make_unique<node::JobFeed>(*service_.table);
     monitor_ = std::make_unique<node::Monitor>(
@@ -146,6 +148,7 @@ class WebTest : public ::testing::Test {
   TemporaryDirectory files_;
   PipelineUnderTest service_;
   node::SpoolState spool_{.capacity_bytes = 1 << 20, .disk_free_bytes = 1 << 30};
+  std::vector<node::Peer> peers_;  // that the node knows
   node::Activity activity_{absl::Now()};
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<node::JobFeed> feed_;

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -169,6 +171,69 @@ TEST_F(ReplicaCallTest, DuplicatesAreKeptOnceAndAcknowledgedTwice) {
   spool::ExpectFrame(Begin(HeaderOf("job"))->frames(), 0, kBytes);
 }
 
+TEST_F(ReplicaCallTest, GapsWithoutEndAreOneGap) {
+  constexpr int kTold = 2000;
+  const auto stream = keeper_->Open();
+  ASSERT_TRUE(stream->Begin(HeaderOf("job")).ok());
+  int answered = 0;
+  std::thread reader([&] {
+    while (answered < kTold && stream->AwaitKept().ok()) ++answered;
+  });
+  for (int i = 0; i < kTold; ++i) ASSERT_TRUE(stream->SendGap(2).ok());
+  reader.join();
+  EXPECT_EQ(answered, kTold);
+  const auto writer = Begin(HeaderOf("job"));
+  EXPECT_EQ(writer->frames().states()[2], jobs::FrameState::kGap);
+  EXPECT_EQ(writer->frames().states()[0], jobs::FrameState::kMissing);
+}
+
+TEST_F(ReplicaCallTest, OperatorsListTakeAndDropCopies) {
+  const auto writer_of = [this] { return Begin(HeaderOf("job")); };
+  ASSERT_TRUE(spool::AppendNow(writer_of()->frames(), spool::FrameOf(1, kBytes)).ok());
+  const auto ask = [](auto&& call) {
+    grpc::ClientContext context;
+    return call(&context);
+  };
+  v1::ListReplicasResponse list;
+  const auto listed = [&] {
+    list.Clear();
+    return ask([&](auto* context) { return stub_->ListReplicas(context, {}, &list); });
+  };
+  ASSERT_TRUE(listed().ok());
+  ASSERT_EQ(list.replica_size(), 1);
+  EXPECT_EQ(list.replica(0).job_id(), "job");
+  EXPECT_EQ(list.replica(0).origin().node(), kFirst.node);
+  EXPECT_EQ(list.replica(0).state(), v1::REPLICA_STATE_KEPT);
+  EXPECT_EQ(list.replica(0).frames(), 3u);
+  EXPECT_EQ(list.replica(0).frames_present(), 1u);
+  EXPECT_GT(list.used_bytes(), 0u);
+  const auto take = [&](const std::string& job) {
+    v1::TakeReplicaRequest request;
+    request.set_job_id(job);
+    v1::TakeReplicaResponse response;
+    return ask([&](auto* context) { return stub_->TakeReplica(context, request, &response); });
+  };
+  const auto drop = [&](bool force) {
+    v1::DropReplicaRequest request;
+    request.set_job_id("job");
+    request.set_force(force);
+    v1::DropReplicaResponse response;
+    return ask([&](auto* context) { return stub_->DropReplica(context, request, &response); });
+  };
+  EXPECT_EQ(take("job").error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(take("../x").error_code(), StatusCode::NOT_FOUND);
+  now_ += absl::Seconds(4);
+  ASSERT_TRUE(take("job").ok());
+  ASSERT_TRUE(listed().ok());
+  EXPECT_EQ(list.replica(0).state(), v1::REPLICA_STATE_ORPHANED);
+  const grpc::Status careless = drop(false);
+  EXPECT_EQ(careless.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(careless.error_message(), HasSubstr("may be nowhere else"));
+  ASSERT_TRUE(drop(true).ok());
+  ASSERT_TRUE(listed().ok());
+  EXPECT_EQ(list.replica_size(), 0);
+}
+
 TEST_F(ReplicaCallTest, AHeaderThatNoOriginSendsEndsTheCall) {
   ExpectRefused({
       {{FrameOf(0)}, StatusCode::FAILED_PRECONDITION, "the first message is no header"},
@@ -191,6 +256,14 @@ TEST_F(ReplicaCallTest, AHeaderThatNoOriginSendsEndsTheCall) {
 TEST_F(ReplicaCallTest, AFrameThatNoOriginSendsEndsTheCall) {
   ExpectRefused({
       {{Header(), FrameOf(3)}, StatusCode::INVALID_ARGUMENT, "frame.index is 3; legal is 0 to 2"},
+      {{Header(), FrameWith([](v1::Frame& f) { f.set_dose(std::nanf("")); })},
+       StatusCode::INVALID_ARGUMENT,
+       "nan"},
+      {{Header(), FrameWith([](v1::Frame& f) {
+          for (int i = 0; i < 12; ++i) f.mutable_measured_matrix()->add_value(std::nan(""));
+        })},
+       StatusCode::INVALID_ARGUMENT,
+       "value 0 is nan; legal is a finite number"},
       {{Header(), FrameWith([](v1::Frame& f) { f.set_index(0xFFFFFFFF); })},
        StatusCode::INVALID_ARGUMENT,
        "frame.index is 4294967295"},

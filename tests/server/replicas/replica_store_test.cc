@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "tests/server/replicas/replica_fixture.h"
 
 namespace isocenter::replicas {
@@ -123,7 +124,7 @@ TEST_F(ReplicaStoreTest, WhatIsTakenOverIsNotWrittenMeanwhile) {
   EXPECT_EQ(replica->record.origin, kFirst);
   EXPECT_EQ(store_->Begin(HeaderOf("job")).status().code(), absl::StatusCode::kAlreadyExists);
   EXPECT_THAT(store_->Orphans(), IsEmpty());
-  store_->LetGo("job");
+  store_->LetGo("job", absl::OkStatus());
   EXPECT_THAT(store_->Orphans(), ElementsAre("job"));
   store_->Remove("job");
   EXPECT_EQ(store_->usage().copies, 0);
@@ -161,6 +162,108 @@ TEST_F(ReplicaStoreTest, OfAJobThatThisNodeHasNoCopyIsTaken) {
   options_.has_job = [](const std::string& id) { return id == "own"; };
   Start();
   EXPECT_EQ(store_->Begin(HeaderOf("own")).status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(ReplicaStoreTest, AJobIsTakenOverByHandWhenItsOriginIsSilentAndOnlyThen) {
+  options_.take_over = absl::Hours(1);
+  Start();
+  Begin(HeaderOf("job"));
+  EXPECT_EQ(store_->Want("other").code(), absl::StatusCode::kNotFound);
+  const absl::Status alive = store_->Want("job");
+  EXPECT_EQ(alive.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(alive.message()),
+              HasSubstr("node recon1, whose job job is, was heard of"));
+  now_ += absl::Seconds(4);
+  EXPECT_THAT(store_->Orphans(), IsEmpty());
+  ASSERT_TRUE(store_->Want("job").ok());
+  EXPECT_TRUE(store_->IsWanted("job"));
+  EXPECT_THAT(store_->Orphans(), ElementsAre("job"));
+  ASSERT_TRUE(store_->Take("job").ok());
+  EXPECT_FALSE(store_->IsWanted("job"));
+  EXPECT_TRUE(store_->List()[0].being_taken);
+  store_->LetGo("job", absl::FailedPreconditionError("no calibration"));
+  EXPECT_EQ(store_->List()[0].failure.message(), "no calibration");
+  // One attempt for each time that it is asked for; and none when its node is back.
+  EXPECT_THAT(store_->Orphans(), IsEmpty());
+  ASSERT_TRUE(store_->Want("job").ok());
+  ASSERT_TRUE(store_->Report(kFirst, {"job"}).ok());
+  EXPECT_THAT(store_->Orphans(), IsEmpty());
+  EXPECT_EQ(store_->Take("job").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ReplicaStoreTest, ACopyIsDroppedByHandWhenNobodyUsesIt) {
+  auto writer = Begin(HeaderOf("job"));
+  EXPECT_EQ(store_->Drop("job").code(), absl::StatusCode::kFailedPrecondition) << "it lives";
+  now_ += absl::Seconds(4);
+  EXPECT_THAT(std::string(store_->Drop("job").message()), HasSubstr("is being written"));
+  writer.reset();
+  now_ += absl::Seconds(31);
+  ASSERT_TRUE(store_->Take("job").ok());
+  EXPECT_THAT(std::string(store_->Drop("job").message()), HasSubstr("is being taken over"));
+  store_->LetGo("job", absl::OkStatus());
+  ASSERT_TRUE(store_->Drop("job").ok());
+  EXPECT_EQ(store_->usage().copies, 0);
+  EXPECT_THAT(store_->List(), IsEmpty());
+  EXPECT_EQ(store_->Drop("job").code(), absl::StatusCode::kNotFound);
+  Begin(HeaderOf("job"));  // its node may begin again
+  EXPECT_EQ(store_->usage().copies, 1);
+}
+
+TEST_F(ReplicaStoreTest, CopiesAreListedWithWhatTheyHave) {
+  {
+    const auto writer = Begin(HeaderOf("first"));
+    ASSERT_TRUE(spool::AppendNow(writer->frames(), spool::FrameOf(1, 1000)).ok());
+    ASSERT_TRUE(writer->frames().DeclareGap(2).ok());
+    ASSERT_TRUE(writer->frames().Finish().ok());
+  }
+  Begin(HeaderOf("second", kThird));
+  now_ += absl::Seconds(20);
+  ASSERT_TRUE(store_->Report(kThird, {"second"}).ok());
+  now_ += absl::Seconds(15);
+  const auto list = store_->List();
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].job_id, "first");
+  EXPECT_EQ(list[0].origin, kFirst);
+  EXPECT_TRUE(list[0].is_orphan);
+  EXPECT_EQ(list[0].frames, 3);
+  EXPECT_EQ(list[0].present, 1);
+  EXPECT_EQ(list[0].gaps, 1);
+  EXPECT_TRUE(list[0].finished);
+  EXPECT_EQ(list[0].silence, absl::Seconds(35));
+  EXPECT_FALSE(list[1].is_orphan);
+  EXPECT_FALSE(list[1].finished);
+  EXPECT_EQ(list[1].silence, absl::Seconds(15));
+  const auto counts = store_->Count();
+  EXPECT_EQ(counts.at("recon1").orphans, 1);
+  EXPECT_EQ(counts.at("recon3").copies, 1);
+  EXPECT_EQ(counts.at("recon3").orphans, 0);
+}
+
+TEST_F(ReplicaStoreTest, ANodeThatInventsDisksIsNotRememberedByThem) {
+  for (int i = 0; i < 50; ++i) {
+    const Origin invented{.node = kFirst.node, .spool_id = absl::StrFormat("%032x", i)};
+    ASSERT_TRUE(store_->Report(invented, {"job"}).ok());  // of which there is nothing
+    Begin(HeaderOf("job", invented));                     // each takes the place of the one before
+  }
+  EXPECT_EQ(store_->usage().copies, 1);
+  EXPECT_EQ(store_->known_origins(), 1u);
+}
+
+TEST_F(ReplicaStoreTest, TheShareOfTheDiskFollowsTheDisk) {
+  int64_t free_bytes = 40'000;
+  options_.spool.capacity_bytes = 1;
+  options_.spool.capacity_follows_disk = true;
+  options_.spool.shares = 4;
+  options_.spool.disk = [&] {
+    return absl::StatusOr<jobs::Disk>(jobs::Disk{.id = 1, .free_bytes = free_bytes});
+  };
+  Start();
+  EXPECT_EQ(store_->usage().capacity_bytes, 10'000);
+  EXPECT_EQ(store_->Begin(HeaderOf("large", kFirst, 3, 30'000)).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  free_bytes = 4'000'000;  // somebody has made room
+  Begin(HeaderOf("large", kFirst, 3, 30'000));
+  EXPECT_GE(store_->usage().capacity_bytes, 1'000'000);
 }
 
 TEST_F(ReplicaStoreTest, AFileThatIsNoCopyIsLeftAlone) {

@@ -68,6 +68,7 @@ class TakeoverTest : public pipeline::EngineTest {
   pipeline::AcquisitionRequest request_ = SmallRequest();
   std::unique_ptr<ReplicaStore> store_;
   std::atomic<int> taken_over_ = 0;
+  std::atomic<int> seconds_ahead_ = 0;  // of a store's clock
   std::unique_ptr<Takeover> takeover_;
 };
 
@@ -176,6 +177,38 @@ TEST_F(TakeoverTest, WhatWouldBeCorrectedOtherwiseIsKeptAndNotTakenOver) {
   absl::SleepFor(absl::Milliseconds(200));
   EXPECT_FALSE(HasJob());
   EXPECT_FALSE(IsGone());
+}
+
+TEST_F(TakeoverTest, WhatHadNoCalibrationIsNotSaidToHaveAskedForNone) {
+  request_.calibration_policy = jobs::CalibrationPolicy::kWarn;
+  request_.calibration_name = "room1-may";
+  Keep(0, kFrames - 1, true);
+  TakeOver();
+  ASSERT_TRUE(Eventually([&] { return HasJob(); }));
+  const jobs::Job job = AwaitEnd(kJob);
+  EXPECT_EQ(job.state, jobs::JobState::kCompleted) << job.error;
+  EXPECT_FALSE(job.facts.calibration);
+  ASSERT_FALSE(job.warnings.empty());
+  EXPECT_EQ(job.warnings.front().kind, jobs::WarningKind::kCalibration);
+  EXPECT_EQ(job.warnings.front().text,
+            "the frames are not corrected: the node that began the job had no calibration that "
+            "fits");
+}
+
+TEST_F(TakeoverTest, AJobIsTakenOverByHandBeforeItsTime) {
+  store_ = *ReplicaStore::Open(
+      {.spool = {.directory = directory_.path() / "others"},
+       .take_over = absl::Hours(1),
+       .clock = [this] { return SteadyNow() + absl::Seconds(seconds_ahead_.load()); }});
+  Keep(0, kFrames - 1, true);
+  TakeOver();
+  absl::SleepFor(absl::Milliseconds(100));
+  EXPECT_FALSE(HasJob());
+  seconds_ahead_ = 4;
+  ASSERT_TRUE(store_->Want(kJob).ok());
+  ASSERT_TRUE(Eventually([&] { return HasJob(); }));
+  EXPECT_EQ(AwaitEnd(kJob).state, jobs::JobState::kCompleted);
+  EXPECT_TRUE(Eventually([&] { return IsGone(); }));
 }
 
 TEST_F(TakeoverTest, ADrainedNodeTakesOverWhenItMayAgain) {

@@ -184,6 +184,46 @@ export interface Device {
   predicted_wait_seconds: Record<JobClass, number | null>;
 }
 
+// Copies of frames between nodes.
+export interface Replication {
+  // Who keeps this node's; null: nobody.
+  keeper: string | null;
+  keeper_reached: boolean;
+  kept_jobs: number;
+  degraded_jobs: number;
+  origins: { node: string; copies: number; orphans: number; being_taken: number }[];
+  used_bytes: number;
+  capacity_bytes: number;
+  taken_over_jobs: number;
+}
+
+export interface ClusterNode {
+  node: string;
+  this_node: boolean;
+  // Null: this node, or one that is not asked.
+  address: string | null;
+  reachable: boolean;
+  seen_time: string | null;
+  error: string | null;
+  // What it answered last; null: nothing yet.
+  status: {
+    server: string;
+    version: string;
+    start_time: string;
+    ready: boolean;
+    reasons: string[];
+    drained: boolean;
+    active_jobs: number;
+    max_active_jobs: number;
+    queue_chunks: number;
+    station_names: string[];
+    devices: { name: string; healthy: boolean; speed_gups: number }[];
+    spool_free_bytes: number;
+    archive_free_bytes: number;
+    replication: Replication | null;
+  } | null;
+}
+
 export interface Queue {
   queue_chunks: number;
   active_jobs: number;

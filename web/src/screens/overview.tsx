@@ -13,6 +13,7 @@ import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
 import { DeviceList } from './devices.tsx';
 import { JobTable } from './job_table.tsx';
+import { Nodes } from './nodes.tsx';
 import { Rooms } from './rooms.tsx';
 
 const ROOMS_MS = 3_000;
@@ -52,6 +53,7 @@ export function Overview() {
           {devices.data && <DeviceList devices={devices.data.devices} brief />}
         </section>
       </div>
+      <Nodes />
       <HistoryPlots />
       <section class="card" aria-labelledby="recent">
         <header><h2 id="recent">Last jobs</h2><LocalTimes /><a href="#/jobs">All jobs</a></header>
