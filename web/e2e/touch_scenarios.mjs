@@ -1,6 +1,6 @@
 // Fingers on planes, in the window of a telephone. Touches go in where those of a screen do, so that the browser scrolls, or does not.
 import assert from 'node:assert/strict';
-import { DONE, MASK, eventually, job, pane, pixels, shown } from './helpers.mjs';
+import { DONE, MASK, eventually, job, pane, pixels, shown, openTools } from './helpers.mjs';
 
 const POINT = { radiusX: 8, radiusY: 8, force: 1 };
 
@@ -60,6 +60,7 @@ export const touchScenarios = {
 
   async 'touch: two fingers zoom and pan, whatever the tool, and leave window, cross hair and page as they were'({ page, open }) {
     const move = await openAxial(page, open);
+    await openTools(page);
     for (const tool of ['Cross hair', 'Window']) {
       await page.getByRole('button', { name: tool, exact: true }).tap();
       const [x, y] = await middleOfAxial(page);
@@ -90,6 +91,7 @@ export const touchScenarios = {
     const { width, height } = await pane(page, 'axial').boundingBox();
     await pane(page, 'axial').locator('canvas').tap({ position: { x: width * 0.6, y: height * 0.4 } });
     await eventually('the other planes follow', async () => (await slices(page)) !== places);
+    await openTools(page);
     await page.getByRole('button', { name: 'Window', exact: true }).tap();
     const middle = await middleOfAxial(page);
     const top = await scrolled(page);
@@ -100,6 +102,7 @@ export const touchScenarios = {
 
   async 'touch: help and tools speak of fingers, not of buttons'({ page, open }) {
     await open(job(DONE));
+    await page.getByRole('button', { name: 'Tools: Cross hair' }).tap();
     await shown(page.getByRole('group', { name: 'Tool of one finger' }));
     await page.getByRole('button', { name: 'Help' }).tap();
     const help = page.getByRole('dialog');
@@ -109,6 +112,7 @@ export const touchScenarios = {
 
   async 'touch: of volumes beside each other, each has its slider, and all move'({ page, open }) {
     await open(job(MASK));
+    await openTools(page);
     await page.getByLabel('Fill', { exact: true }).check();
     await eventually('two', async () => (await page.locator('.pane[data-axis="axial"]').count()) === 2);
     const sliders = page.getByRole('slider', { name: /^Axial slice, / });
