@@ -28,7 +28,7 @@ export const lookScenarios = {
   },
 
   async 'size: nothing is wider than the window, from a telephone to a wall'({ page, open }) {
-    for (const width of [390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/quality', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
+    for (const width of [320, 390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/quality', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
       await page.setViewportSize({ width, height: 844 });
       await open(hash);
       await shown(page.getByRole('main'));

@@ -36,6 +36,19 @@ const hu = (page) => page.locator('.window-value').textContent();
 const scrolled = (page) => page.evaluate(() => scrollY);
 const slices = (page) => page.locator('.pane').evaluateAll((panes) => panes.map((each) => each.getAttribute('aria-valuenow')).join(' '));
 
+// Runs in the page. Links within sentences have the height of their line; a box that is ticked has its label.
+function smallTargets() {
+  const found = [];
+  for (const target of document.querySelectorAll('button, a[href], select, input, summary, label.toggle')) {
+    const { width, height, right } = target.getBoundingClientRect();
+    const { clipPath, display } = getComputedStyle(target);
+    const inText = target.tagName === 'A' && display === 'inline' && target.closest('p, li, td, main nav');
+    if (width === 0 || right < 0 || clipPath !== 'none' || inText || target.matches('label input')) continue;
+    if (height < 43.5) found.push(`${target.tagName} ${target.textContent.trim().slice(0, 30)}: ${Math.round(width)}x${Math.round(height)}`);
+  }
+  return found;
+}
+
 export const touchScenarios = {
   async 'touch: below each plane a slider goes through its slices, by finger and keys'({ page, open }) {
     await open(job(DONE));
@@ -53,6 +66,7 @@ export const touchScenarios = {
     await slider.press('Home');
     await eventually('the first', async () => (await now()) === 1 || now());
     assert.equal(await slider.getAttribute('aria-valuetext'), 'slice 1 of 96');
+    assert.match(await pane(page, 'axial').getAttribute('aria-valuetext'), /^slice 1 of 96, −\d+\.\d.mm/);
     await pane(page, 'axial').press('PageUp');
     await eventually('it follows the plane', async () => (await slider.inputValue()) === '11' || slider.inputValue());
     assert.ok(x + width <= 390, 'within the window');
@@ -98,6 +112,24 @@ export const touchScenarios = {
     await move([[middle, [middle[0] + 40, middle[1] - 80]]]);
     await eventually('an own window', async () => /W (?!400)\d+/.test(await hu(page)) || hu(page));
     assert.equal(await scrolled(page), top);
+  },
+
+  async 'touch: whatever is pressed is 44 pixels high, on every screen and in the documentation'({ page, open }) {
+    const screens = {
+      '#/': 'tbody tr', '#/jobs': 'tbody tr', '#/dicom': 'tr[data-transfer]', '#/quality': '.series tbody tr', '#/node': '#queue',
+      [job(DONE)]: '.pane', [job(DONE, 'timeline')]: '.timeline canvas', [job(DONE, 'details')]: '.warnings li', [job(DONE, 'dicom')]: 'tr[data-transfer]',
+    };
+    for (const [hash, what] of Object.entries(screens)) {
+      await open(hash);
+      await shown(page.locator(what));
+      if (hash === job(DONE)) await openTools(page);
+      assert.deepEqual(await page.evaluate(smallTargets), [], hash);
+    }
+    await page.getByRole('button', { name: 'Help' }).tap();
+    await shown(page.getByRole('dialog'));
+    assert.deepEqual(await page.evaluate(smallTargets), [], 'help');
+    await open('docs/index.html');
+    assert.deepEqual(await page.evaluate(smallTargets), [], 'documentation');
   },
 
   async 'touch: help and tools speak of fingers, not of buttons'({ page, open }) {

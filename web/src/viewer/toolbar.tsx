@@ -37,7 +37,7 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
   // On a telephone the picture comes first: what is used less is behind a button, which wider windows do not have.
   const [open, setOpen] = useState(false);
   return (
-    <div class={`viewer-tools ${open ? 'open' : ''}`} role="toolbar" aria-label="Viewer">
+    <div class={`viewer-tools ${open ? 'open' : ''}`} role="group" aria-label="Viewer">
       <button type="button" class="small more-tools" aria-expanded={open} onClick={() => setOpen(!open)}>
         Tools: {TOOLS.find(({ tool }) => tool === model.tool)?.name} <span aria-hidden="true">{open ? '▴' : '▾'}</span>
       </button>
