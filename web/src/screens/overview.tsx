@@ -2,7 +2,6 @@
 import { useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import type { Device, Job, Queue, Room } from '../api/types.ts';
-import { HistoryPlots } from '../charts/history.tsx';
 import { dicomText, echoCommand, parts, reached, serverFlags } from '../lib/addresses.ts';
 import { activeOf, coarseSeconds, count, finish, time } from '../lib/format.ts';
 import { go, jobHref, rowLink } from '../lib/router.ts';
@@ -11,10 +10,14 @@ import type { Store } from '../state/store.ts';
 import { Empty, JobProgressBar, LocalTimes, StateChip, Warnings } from '../ui/bits.tsx';
 import { CopyButton } from '../ui/copy_button.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
+import { later } from '../ui/later.tsx';
 import { Term } from '../ui/term.tsx';
 import { DeviceList } from './devices.tsx';
 import { JobTable } from './job_table.tsx';
 import { Rooms } from './rooms.tsx';
+
+// Plots take longest to read and to draw, and are looked at last.
+export const HistoryPlots = later(() => import('../charts/history.tsx').then(({ HistoryPlots: part }) => part));
 
 const ROOMS_MS = 3_000;
 const QUEUE_MS = 2_000;
