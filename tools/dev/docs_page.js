@@ -74,7 +74,7 @@ function markWide() {
       continue;
     }
     box.tabIndex = 0;
-    box.setAttribute('role', 'region');
+    box.setAttribute('role', 'group');
     box.setAttribute('aria-label', box.tagName === 'PRE' ? 'Lines, to be pushed aside' : 'Table, to be pushed aside');
   }
 }
