@@ -1,5 +1,4 @@
 // Bundles the page into dist/: index.html, assets/NAME-HASH.{js,css}, LICENSES.txt, and a .gz beside each.
-import { createHash } from 'node:crypto';
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,6 +39,10 @@ const result = await build({
   bundle: true,
   minify: true,
   write: false,
+  // What the overview does not need is fetched later.
+  splitting: true,
+  entryNames: '[name]-[hash]',
+  chunkNames: 'part-[hash]',
   metafile: true,
   format: 'esm',
   target: ['chrome109', 'firefox115', 'safari16'],
@@ -50,16 +53,22 @@ const result = await build({
 });
 const names = {};
 for (const file of result.outputFiles) {
-  const kind = file.path.endsWith('.css') ? 'css' : 'js';
-  const hash = createHash('sha256').update(file.contents).digest('hex').slice(0, 12);
-  names[kind] = `assets/page-${hash}.${kind}`;
-  await write(names[kind], file.text);
+  const name = basename(file.path);
+  // The same for every build of the same page, other for every other: browsers keep it for ever.
+  await write(`assets/${name}`, file.text);
+  if (name.startsWith('page-')) names[name.split('.').at(-1)] = `assets/${name}`;
 }
-const index = (await readFile(join(root, 'index.html'), 'utf8')).replace('STYLE', names.css).replace('SCRIPT', names.js);
+// What the script needs at once, all at once, rather than when it has been read.
+const needed = new Set();
+const follow = (output) => result.metafile.outputs[output].imports.filter(({ kind }) => kind === 'import-statement').forEach(({ path }) => {
+  if (needed.has(path)) return;
+  needed.add(path);
+  follow(path);
+});
+follow(names.js);
+const preloads = [...needed].map((path) => `<link rel="modulepreload" href="${path}">`).join('\n    ');
+const index = (await readFile(join(root, 'index.html'), 'utf8')).replace('STYLE', names.css).replace('SCRIPT', names.js).replace('PRELOADS', preloads);
 await write('index.html', index);
 await write('favicon.svg', await readFile(join(root, 'favicon.svg'), 'utf8'));
 await write('LICENSES.txt', await licences(Object.keys(result.metafile.inputs)));
-for (const kind of ['js', 'css']) {
-  const size = result.outputFiles.find((f) => f.path.endsWith(kind)).contents.length;
-  console.log(`${basename(names[kind])}: ${(size / 1024).toFixed(0)} KiB`);
-}
+for (const file of result.outputFiles) console.log(`${basename(file.path)}: ${(file.contents.length / 1024).toFixed(0)} KiB`);

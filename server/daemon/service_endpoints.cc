@@ -59,6 +59,22 @@ int64_t BytesOfUsualScan(const config::ProtocolBook& protocols, const jobs::Resu
       usual.dicom_forms);
 }
 
+/// `dicom_node`: may be null.
+http::ServiceAddresses AddressesOf(const Configuration& configuration, const rpc::Server& grpc,
+                                   const dicom::Node* dicom_node) {
+  const v1::TlsConfig& tls = configuration.config.grpc_tls();
+  http::ServiceAddresses told{.grpc = grpc.address(),
+                              .grpc_tls = !tls.certificate_file().empty(),
+                              .grpc_client_certificates = !tls.client_ca_file().empty()};
+  if (dicom_node == nullptr) return told;
+  const dicom::NodeOptions& options = configuration.dicom;
+  told.dicom_ae_title = options.ae_title;
+  told.dicom_host = options.address;
+  if (!options.tls_only) told.dicom_port = dicom_node->port();
+  if (options.tls != nullptr) told.dicom_tls_port = dicom_node->tls_port();
+  return told;
+}
+
 /// Where the page is: as configured, beside an installed program, or in the source tree.
 std::filesystem::path PageDirectory(const v1::WebConfig& config) {
   if (!config.page_directory().empty()) return config.page_directory();
@@ -216,21 +232,24 @@ absl::Status Service::ServeWeb() {
                                          .private_key_file = wanted.tls().private_key_file(),
                                          .client_ca_file = wanted.tls().client_ca_file()},
                                  .page_directory = PageDirectory(wanted)};
-  ISO_ASSIGN_OR_RETURN(web_, http::WebServer::Start(options, {.roster = *configuration_.roster,
-                                                              .node = *node_,
-                                                              .activity = *activity_,
-                                                              .feed = *feed_,
-                                                              .table = *table_,
-                                                              .engine = *engine_,
-                                                              .results = *results_,
-                                                              .volumes = *volumes_,
-                                                              .transfers = transfers_.get(),
-                                                              .refiner = refiner_.get(),
-                                                              .quality = quality_.get(),
-                                                              .calibrations = calibrations_.get(),
-                                                              .simulator = simulated_scans_.get(),
-                                                              .audit = audit_.get(),
-                                                              .add_dicomweb = add_dicomweb}));
+  ISO_ASSIGN_OR_RETURN(
+      web_, http::WebServer::Start(
+                options, {.roster = *configuration_.roster,
+                          .node = *node_,
+                          .activity = *activity_,
+                          .feed = *feed_,
+                          .table = *table_,
+                          .engine = *engine_,
+                          .results = *results_,
+                          .volumes = *volumes_,
+                          .transfers = transfers_.get(),
+                          .refiner = refiner_.get(),
+                          .quality = quality_.get(),
+                          .calibrations = calibrations_.get(),
+                          .simulator = simulated_scans_.get(),
+                          .audit = audit_.get(),
+                          .add_dicomweb = add_dicomweb,
+                          .addresses = AddressesOf(configuration_, *grpc_, dicom_node_.get())}));
   addresses_.web = WithPort(wanted.address(), web_->port());
   return absl::OkStatus();
 }

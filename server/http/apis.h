@@ -42,12 +42,14 @@ struct WebEnvironment {
   Simulator* simulator = nullptr;                     // null: not allowed
   audit::Recorder* audit = nullptr;                   // null: nobody wants to know
   std::function<void(Router&)> add_dicomweb;          // its routes; null: it is not served
+  ServiceAddresses addresses;                         // that the page tells its readers
   std::function<absl::Time()> clock = absl::Now;
 };
 
 inline PageOffers OffersOf(const WebEnvironment& environment) {
   return {.transfers = environment.transfers != nullptr,
-          .simulated_scans = environment.simulator != nullptr};
+          .simulated_scans = environment.simulator != nullptr,
+          .addresses = environment.addresses};
 }
 
 void AddSessionRoutes(Access& access, Router& router);

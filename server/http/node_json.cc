@@ -20,6 +20,22 @@ Json ByClass(const std::array<double, 3>& values, double unit) {
   return json;
 }
 
+Json AddressesJson(const ServiceAddresses& addresses) {
+  const auto port = [](int number) { return number == 0 ? Json(nullptr) : Json(number); };
+  Json dicom = nullptr;
+  if (!addresses.dicom_ae_title.empty()) {
+    dicom = {{"ae_title", addresses.dicom_ae_title},
+             {"host", addresses.dicom_host},
+             {"port", port(addresses.dicom_port)},
+             {"tls_port", port(addresses.dicom_tls_port)}};
+  }
+  return {{"grpc",
+           {{"address", addresses.grpc},
+            {"tls", addresses.grpc_tls},
+            {"client_certificates", addresses.grpc_client_certificates}}},
+          {"dicom", std::move(dicom)}};
+}
+
 }  // namespace
 
 Json ReasonsJson(const std::vector<node::Reason>& reasons) {
@@ -64,7 +80,8 @@ Json StatusJson(const node::NodeStatus& status, const PageOffers& offers) {
             {"reclaimable_bytes", status.spool.reclaimable_bytes},
             {"last_sync_seconds", status.spool.last_sync_seconds}}},
           {"transfers_enabled", offers.transfers},
-          {"simulated_scans_enabled", offers.simulated_scans}};
+          {"simulated_scans_enabled", offers.simulated_scans},
+          {"addresses", AddressesJson(offers.addresses)}};
 }
 
 namespace {

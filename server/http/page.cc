@@ -1,11 +1,13 @@
 #include "server/http/page.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "server/crypto/digests.h"
 #include "server/http/transport/answers.h"
@@ -14,6 +16,12 @@ namespace isocenter::http {
 namespace {
 
 constexpr char kIndex[] = "/index.html";
+// tools/dev/docs_html.py writes it. It may be shown at any path, and a proxy may serve all below
+// one of its own: so its links begin with kWayUp, which only the path of a request makes a way.
+constexpr char kNotFound[] = "/docs/not-found.html";
+constexpr char kWayUp[] = "WAY-UP/";
+// Of folders in a path that is answered with it, which has hundreds of links.
+constexpr int kMostFolders = 16;
 constexpr char kNotBuilt[] =
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Isocenter</title>"
     "<h1>Isocenter</h1><p>The server runs; its operator page was not built. "
@@ -88,6 +96,7 @@ absl::StatusOr<Page> Page::Load(const std::filesystem::path& directory) {
                          .tag = crypto::Sha256Hex(content).substr(0, 32),
                          .immutable = absl::StartsWith(path, "/assets/")};
   }
+  if (const auto found = page.files_.extract(kNotFound)) page.not_found_ = found.mapped().content;
   if (!page.files_.contains(kIndex)) {
     page.files_[kIndex] = {.content = kNotBuilt,
                            .type = TypeOf(kIndex),
@@ -120,7 +129,7 @@ Response Page::Answer(const Request& request) const {
     found = files_.find(kIndex);
   }
   if (found == files_.end()) {
-    return ErrorAnswer(absl::NotFoundError(absl::StrCat("there is no ", request.path)));
+    return NotFound(request);
   }
   const File& file = found->second;
   const bool packed = !file.packed.empty() && request.AcceptsGzip();
@@ -136,6 +145,21 @@ Response Page::Answer(const Request& request) const {
   response.Set("Content-Type", file.type);
   if (packed) response.Set("Content-Encoding", "gzip");
   response.body = packed ? file.packed : file.content;
+  return response;
+}
+
+Response Page::NotFound(const Request& request) const {
+  const auto folders = std::count(request.path.begin() + 1, request.path.end(), '/');
+  // Programs and pictures of pages say that they take anything, or something else.
+  const bool to_be_read = absl::StrContains(request.Header("accept"), "text/html");
+  if (not_found_.empty() || !to_be_read || folders > kMostFolders) {
+    return ErrorAnswer(absl::NotFoundError(absl::StrCat("there is no ", request.path)));
+  }
+  std::string way;
+  for (int i = 0; i < folders; ++i) way += "../";
+  Response response{.status = 404};
+  response.Set("Content-Type", TypeOf(kNotFound)).Set("Vary", "Accept");
+  response.body = absl::StrReplaceAll(not_found_, {{kWayUp, absl::StrCat(way, "docs/")}});
   return response;
 }
 

@@ -19,6 +19,8 @@ class Page {
   /// RESOURCE_EXHAUSTED (the files are larger than 64 MiB), INTERNAL (a file cannot be read).
   static absl::StatusOr<Page> Load(const std::filesystem::path& directory);
 
+  /// What is not there is answered to browsers with the documentation's page of pages that are not
+  /// there, where there is one, which leads on; to programs as an error.
   Response Answer(const Request& request) const;
 
  private:
@@ -28,7 +30,10 @@ class Page {
     bool immutable = false;  // its name changes with its content
   };
 
+  Response NotFound(const Request& request) const;
+
   std::map<std::string, File> files_;  // by path: "/index.html"
+  std::string not_found_;              // a page; kWayUp stands for the way to the documentation
 };
 
 }  // namespace isocenter::http

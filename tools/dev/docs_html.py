@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Writes docs/ as pages for browsers: docs_html.py OUT_DIRECTORY. Debian's own Python, for python3-markdown.
 
-Every node serves them at /docs of its web address, where the links of alerts lead, and the packages have them as files. Links to
-what is not documentation (sources, deploy/) become plain text: they lead nowhere in either place.
+Every node serves them at /docs of its web address, where the links of alerts lead, and the packages have them as files. What pages
+link to besides (messages, headers, examples, deploy/) comes along in files/: to be read there as a page, and as it is.
 """
 
 import html
@@ -15,7 +15,12 @@ import sys
 
 import markdown
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+import docs_files
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+# The server makes it the way from the address that was asked for to the documentation (server/http/page.cc).
+WAY_UP = "WAY-UP/"
 # What they find, and the rest of what pages do: one script.
 SCRIPTS = [pathlib.Path(__file__).with_name(name) for name in ("docs_search.js", "docs_page.js")]
 # A file of its own: the page's Content-Security-Policy allows no other style.
@@ -30,8 +35,13 @@ header { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center;
 header label { margin-left: auto; }
 .anchor { margin-left: .4em; opacity: .35; text-decoration: none; }
 :is(h1, h2, h3, h4, h5, h6):hover .anchor, .anchor:focus { opacity: 1; }
+.skip { position: absolute; left: -999rem; }
+.skip:focus { left: .5rem; top: .5rem; background: var(--ground); padding: .5rem; }
+.to-pages { display: none !important; }
 .code > button { display: block; margin: .5rem 0 -.8rem auto; font: .8rem system-ui, sans-serif; padding: .15rem .5rem; }
-.wide::after { content: "More to the right: push the table aside"; display: block; font-size: .85rem; opacity: .8; }
+.table { overflow-x: auto; margin: 1rem 0; }
+.wide + .more { display: block; font-size: .85rem; opacity: .8; margin: -.8rem 0 1rem; }
+.more { display: none; }
 header input { font: inherit; max-width: 14rem; }
 .layout { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: 2rem; }
 .layout nav { font-size: .9rem; padding-top: 1rem; }
@@ -39,10 +49,23 @@ header input { font: inherit; max-width: 14rem; }
 .layout nav a, .layout nav summary, header a { display: inline-block; padding: .15rem 0; }
 .layout nav [aria-current] { font-weight: 700; }
 .contents { border-left: 3px solid #8886; padding: 0 1rem; font-size: .9rem; }
-#found:empty, #number:empty { display: none; }
-#number { margin: .5rem 0 0; }
-@media (max-width: 800px) { .layout { grid-template-columns: minmax(0, 1fr); gap: 0; } .layout > nav { order: 2; } }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
+#docs-found:empty, #docs-number:empty { display: none; }
+#docs-number { margin: .5rem 0 0; }
+@media (max-width: 800px) {
+.layout { grid-template-columns: minmax(0, 1fr); gap: 0; }
+.layout > nav { order: 2; border-top: 1px solid #8886; }
+.to-pages { display: inline-flex !important; }
+header { gap: 0 1.5rem; }
+header label { flex: 1 1 100%; display: flex; align-items: center; gap: .5rem; margin: 0; }
+header input { flex: 1; min-width: 0; max-width: none; min-height: 44px; }
+/* Fingers need room. */
+header a, .layout nav a, .layout nav summary, #docs-found a { display: flex; align-items: center; min-height: 44px; padding: 0; }
+.layout nav summary { display: list-item; padding: .6rem 0; }
+.code > button { min-height: 44px; min-width: 44px; margin-bottom: -.4rem; }
+.anchor { padding: .6rem; margin: -.6rem 0; }
+h1 { font-size: 1.6rem; }
+}
+table { border-collapse: collapse; }
 th, td { border: 1px solid #8886; padding: .3rem .6rem; text-align: left; vertical-align: top; }
 pre { background: #8882; padding: .7rem; overflow-x: auto; }
 code { font: .9em ui-monospace, monospace; }
@@ -50,11 +73,11 @@ img { max-width: 100%; }
 :target { background: #fc04; }
 @media print {
 :root { color-scheme: light; --ground: #fff; --text: #000; --link: #000; --seen: #000; }
-header, .layout > nav, .contents, #found, #number, .anchor, .code > button, .wide::after { display: none; }
+header, .layout > nav, .contents, #docs-found, #docs-number, .anchor, .code > button, .more { display: none !important; }
 .layout { display: block; }
 body { max-width: none; font-size: 11pt; padding: 0; }
 pre { white-space: pre-wrap; }
-table { display: table; }
+.table { overflow: visible; }
 h1, h2, h3 { break-after: avoid; }
 pre, tr, img { break-inside: avoid; }
 }
@@ -68,18 +91,20 @@ PAGE = """\
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="{up}style.css">
 <script src="{up}page.js" defer></script>
+<a class="skip" href="#the-text">To the text</a>
 <header>
 <a class="back" hidden>Operator page</a>
 <a href="{up}index.html">Documentation</a>
-<label>Search <input type="search" id="search"></label>
+<a class="to-pages" href="#all-pages">All pages</a>
+<label>Search <input type="search" id="docs-search"></label>
 </header>
-<p id="number" role="status"></p>
-<ul id="found" aria-label="Found"></ul>
+<p id="docs-number" role="status"></p>
+<ul id="docs-found" aria-label="Found"></ul>
 <div class="layout">
-<nav aria-label="All pages">
+<nav id="all-pages" aria-label="All pages">
 {navigation}
 </nav>
-<main>
+<main id="the-text" tabindex="-1">
 {contents}
 {body}
 </main>
@@ -88,37 +113,67 @@ PAGE = """\
 """
 
 
+NOT_FOUND = """\
+<h1>There is no such page</h1>
+<p>Nothing is at <code id="missing">this address</code>. It may have been typed wrong, or be of another version of Isocenter.</p>
+<p>The search above looks through all pages, the list of all pages has them by their titles, and the
+<a href="WAY-UP/index.html">documentation’s first page</a> leads to where most begin. From a message to its cure:
+<a href="WAY-UP/troubleshooting.html">troubleshooting</a>.</p>"""
+
+
 def anchor(heading, _separator="-"):
     """As GitHub makes them, so that links work in both."""
     return re.sub(r"[^\w -]", "", html.unescape(heading).lower()).replace(" ", "-")
 
 
-def output_name(source):
-    """README.md is the index of its folder."""
-    return source.with_name("index.html") if source.name == "README.md" else source.with_suffix(".html")
+def place_of(file):
+    """Where a file of the repository is among the pages; README.md is the index of its folder, which a folder has, too."""
+    there = pathlib.Path(file).relative_to(DOCS) if file.is_relative_to(DOCS) else pathlib.Path("files") / file.relative_to(ROOT)
+    if file.is_dir() or file.name == "README.md":
+        return (there if file.is_dir() else there.parent) / "index.html"
+    if file.suffix == ".md":
+        return there.with_suffix(".html")
+    return there if file.is_relative_to(DOCS) else there.with_name(there.name + ".html")
 
 
-def link_to(target, page):
-    """What a link of `page` becomes; None where it leads out of the documentation."""
-    if re.match(r"[a-z]+:", target) or target.startswith("#"):
-        return target
-    file, mark, section = target.partition("#")
-    there = pathlib.Path(os.path.normpath(page.parent / file))
-    if not there.is_relative_to(DOCS) or not there.is_file():
+def from_(page):
+    """The folder that links of `page` begin in."""
+    return page if page.is_dir() else page.parent
+
+
+def target_of(href, page):
+    """The file or folder that a link of `page` leads to; None where it leads elsewhere."""
+    if re.match(r"[a-z]+:", href) or href.startswith("#"):
         return None
-    return str(output_name(pathlib.Path(file))) + mark + section if there.suffix == ".md" else target
+    there = pathlib.Path(os.path.normpath(from_(page) / href.partition("#")[0]))
+    if not there.exists() or not there.is_relative_to(ROOT):
+        raise SystemExit(f"{page}: nothing is at {href}")
+    return there
+
+
+def link_to(href, page):
+    """What a link of `page` becomes."""
+    there = target_of(href, page)
+    if there is None:
+        return href
+    _, mark, section = href.partition("#")
+    return os.path.relpath(place_of(there), place_of(page).parent) + mark + section
 
 
 def title_of(page):
+    if page == DOCS / "adr":
+        return "Decisions"
+    if page.suffix != ".md":
+        return str(page.relative_to(ROOT)) + ("/" if page.is_dir() else "")
     return re.search(r"(?m)^# (.+)$", page.read_text())[1].replace("`", "")
 
 
 def name_of(target, text, page):
     """What a link is called: here no page is a file, so one that is called by its file's name gets the title."""
     file = html.unescape(target).partition("#")[0]
-    there = pathlib.Path(os.path.normpath(page.parent / file))
+    there = pathlib.Path(os.path.normpath(from_(page) / file))
     # docs/qa.md, from a page beside it, is called qa.md or docs/qa.md.
-    by_file = there.suffix == ".md" and there.is_file() and text and f"/{there}".endswith(f"/{text.partition('#')[0]}")
+    by_file = there.suffix == ".md" and there.is_file() and text and f"/{there}".endswith(f"/{text.partition('#')[0].lstrip('./')}")
     return html.escape(title_of(there)) if by_file else text
 
 
@@ -128,19 +183,21 @@ def plain(text):
 
 
 def navigation(page, pages, up):
-    """All pages by folder, this one marked."""
+    """All pages by folder, this one marked. Decisions, of which there are many, by the page that lists them: they say why, and most come
+    to learn how."""
+    decisions = DOCS / "adr"
     parts = []
-    # Decisions last: they say why, and most come to learn how.
-    for folder in sorted({other.parent for other in pages}, key=lambda each: (each == DOCS / "adr", each)):
-        name = {"": "Pages", "adr": "Decisions"}.get(str(folder.relative_to(DOCS)).lstrip("."), folder.name.replace("-", " ").capitalize())
+    for folder in sorted({other.parent for other in pages} - {decisions}):
+        name = "Pages" if folder == DOCS else folder.name.replace("-", " ").capitalize()
         links = [
-            f'<li><a href="{up}{output_name(other).relative_to(DOCS)}"{" aria-current=" + chr(34) + "page" + chr(34) if other == page else ""}>'
+            f'<li><a href="{up}{place_of(other)}"{" aria-current=" + chr(34) + "page" + chr(34) if other == page else ""}>'
             f"{html.escape(title_of(other))}</a></li>"
             for other in pages
             if other.parent == folder
         ]
-        is_open = " open" if folder != DOCS / "adr" or page.parent == folder else ""
-        parts.append(f"<details{is_open}><summary>{html.escape(name)}</summary><ul>{''.join(links)}</ul></details>")
+        parts.append(f"<details open><summary>{html.escape(name)}</summary><ul>{''.join(links)}</ul></details>")
+    current = ' aria-current="page"' if page == decisions else ""
+    parts.append(f'<p><a href="{up}{place_of(decisions)}"{current}>Decisions</a></p>')
     return "\n".join(parts)
 
 
@@ -157,7 +214,7 @@ def sections_of(page, body):
     """What the search looks at: each heading with the text below it."""
     title = plain(title_of(page))
     parts = re.split(r'<h[1-6] id="([^"]*)">(.*?)</h[1-6]>', body, flags=re.S)
-    address = str(output_name(page).relative_to(DOCS))
+    address = str(place_of(page))
     return [
         {"page": title, "heading": plain(heading), "text": plain(text), "href": f"{address}#{place}"}
         for place, heading, text in zip(parts[1::3], parts[2::3], parts[3::3])
@@ -172,44 +229,71 @@ def linked_heading(found):
 
 
 def render(page, pages):
-    """The page, and its sections for the search."""
-    text = page.read_text()
+    """The page, its sections for the search, and the files outside docs/ that it links to."""
     reader = markdown.Markdown(
         extensions=["tables", "fenced_code", "toc"], extension_configs={"toc": {"slugify": anchor}}
     )
-    body = reader.convert(text)
+    body = reader.convert(page.read_text() if page.suffix == ".md" else docs_files.as_markdown(page, title_of(page)))
+    linked = set()
 
     def relink(found):
-        target = link_to(html.unescape(found[1]), page)
-        return found[2] if target is None else f'<a href="{html.escape(target)}">{name_of(found[1], found[2], page)}</a>'
+        href = html.unescape(found[1])
+        there = target_of(href, page)
+        if there is not None and not there.is_relative_to(DOCS):
+            linked.add(there)
+        return f'<a href="{html.escape(link_to(href, page))}">{name_of(found[1], found[2], page)}</a>'
 
     body = re.sub(r'<a href="([^"]*)">(.*?)</a>', relink, body, flags=re.S)
-    # What is wider than the window is pushed aside: with the keyboard, too.
-    body = re.sub(r"<(pre|table)>", r'<\1 tabindex="0">', body)
+    # What is wider than the window is pushed aside, within itself.
+    body = body.replace("<table>", '<div class="table"><table>').replace("</table>", "</table></div>")
     found_sections = sections_of(page, body)
     body = re.sub(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', linked_heading, body, flags=re.S)
-    up = "../" * (len(page.relative_to(DOCS).parts) - 1)
-    whole = PAGE.format(
-        title=html.escape(title_of(page)), up=up, body=body, navigation=navigation(page, pages, up), contents=contents(reader.toc_tokens)
-    )
-    return whole, found_sections
+    if page.is_file() and not page.is_relative_to(DOCS) and page.suffix != ".md":
+        body = docs_files.with_download(page, body)
+    up = "../" * (len(place_of(page).parts) - 1)
+    return filled(title_of(page), up, body, page, pages, contents(reader.toc_tokens)), found_sections, linked
+
+
+def filled(title, up, body, page, pages, sections):
+    return PAGE.format(title=html.escape(title), up=up, body=body, navigation=navigation(page, pages, up), contents=sections)
+
+
+def write(out, place, text):
+    (out / place).parent.mkdir(parents=True, exist_ok=True)
+    (out / place).write_text(text)
+
+
+def write_files(out, pages, wanted):
+    """What pages link to outside docs/, and what that links to; of folders all that is in them."""
+    done = set()
+    while wanted:
+        file = wanted.pop()
+        if file in done:
+            continue
+        done.add(file)
+        whole, _, linked = render(file, pages)
+        write(out, place_of(file), whole)
+        wanted |= linked
+        if file.is_file() and file.suffix != ".md":
+            shutil.copyfile(file, out / "files" / file.relative_to(ROOT))
 
 
 def main():
     out = pathlib.Path(sys.argv[1])
     pages = sorted(DOCS.rglob("*.md"))
-    sections = []
+    folders = sorted({page.parent for page in pages if not (page.parent / "README.md").exists()})
+    sections, wanted = [], set()
+    for page in (*pages, *folders):
+        whole, found, linked = render(page, pages)
+        write(out, place_of(page), whole)
+        sections += found if page.is_file() else []
+        wanted |= linked
     for source in sorted(DOCS.rglob("*")):
-        if not source.is_file():
-            continue
-        there = out / source.relative_to(DOCS)
-        there.parent.mkdir(parents=True, exist_ok=True)
-        if source.suffix == ".md":
-            whole, found = render(source, pages)
-            output_name(there).write_text(whole)
-            sections += found
-        else:
-            shutil.copyfile(source, there)
+        if source.is_file() and source.suffix != ".md":
+            (out / place_of(source)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, out / place_of(source))
+    write_files(out, pages, wanted)
+    write(out, "not-found.html", filled("No such page", WAY_UP, NOT_FOUND, None, pages, ""))
     (out / "style.css").write_text(STYLE)
     (out / "page.js").write_text("".join(script.read_text() for script in SCRIPTS))
     (out / "pages.js").write_text(f"window.isocenterSections = {json.dumps(sections)};\n")

@@ -3,9 +3,9 @@
 // (pages.js) is loaded when somebody begins to type; a script, because pages that are opened as files may load no other data.
 'use strict';
 const up = document.documentElement.dataset.up;
-const box = document.getElementById('search');
-const found = document.getElementById('found');
-const number = document.getElementById('number');
+const box = document.getElementById('docs-search');
+const found = document.getElementById('docs-found');
+const number = document.getElementById('docs-number');
 const MOST = 20;
 let asked = false;
 
@@ -64,14 +64,29 @@ for (const block of navigator.clipboard ? document.querySelectorAll('main pre') 
   around.append(copy, block);
 }
 
-// A table that is wider than the window says so.
+// What is wider than the window is pushed aside: it says so, and keys reach it.
 function markWide() {
-  for (const table of document.querySelectorAll('main table')) table.parentElement.classList.toggle('wide', table.scrollWidth > table.clientWidth + 1);
+  for (const box of document.querySelectorAll('main .table, main pre')) {
+    const wide = box.scrollWidth > box.clientWidth + 1;
+    box.classList.toggle('wide', wide);
+    if (!wide) {
+      for (const name of ['tabindex', 'role', 'aria-label']) box.removeAttribute(name);
+      continue;
+    }
+    box.tabIndex = 0;
+    box.setAttribute('role', 'group');
+    box.setAttribute('aria-label', box.tagName === 'PRE' ? 'Lines, to be pushed aside' : 'Table, to be pushed aside');
+  }
 }
-for (const table of document.querySelectorAll('main table')) {
-  const around = document.createElement('div');
-  table.replaceWith(around);
-  around.append(table);
+for (const table of document.querySelectorAll('main .table')) {
+  const more = document.createElement('p');
+  more.className = 'more';
+  more.textContent = 'More to the right: push the table aside';
+  table.after(more);
 }
 markWide();
 addEventListener('resize', markWide);
+
+// The page of what is not there says where that is.
+const missing = document.getElementById('missing');
+if (missing) missing.textContent = location.pathname;

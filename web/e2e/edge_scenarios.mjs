@@ -20,7 +20,9 @@ export const edgeScenarios = {
     firstDay(server);
     await open('#/');
     await shown(page.getByText('No room has sent an acquisition yet'));
-    await shown(page.getByText(/isocenter stream head --fps 30 --server 127\.0\.0\.1:50051$/));
+    await shown(page.getByText(/isocenter stream head --fps 30 --server localhost:50061$/));
+    await shown(page.getByText('echoscu -v -aec RECON2 127.0.0.1 11113'));
+    await shown(page.getByText('takes scans from its own machine only (it listens on 127.0.0.1:50061)'));
     await shown(link(page, 'user-guide/console.html'));
     await shown(page.getByText('Nothing to do.'));
     await shown(page.getByText('No sample yet; the server takes one every 10 s.'));

@@ -23,6 +23,12 @@ export async function eventually(what, check, ms = PATIENCE_MS) {
 
 export const shown = (locator) => locator.first().waitFor({ state: 'visible', timeout: PATIENCE_MS });
 
+// On a telephone tools and volumes are behind a button.
+export async function openTools(page) {
+  const button = page.getByRole('button', { name: /^Tools: / });
+  if (await button.getAttribute('aria-expanded') === 'false') await button.click();
+}
+
 // "g" and the key of a page. The second counts within a moment of the first, which a busy machine may miss.
 export const goByKeys = (page, key, locator) =>
   eventually(`the page of g ${key}`, async () => {

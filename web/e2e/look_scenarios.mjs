@@ -1,6 +1,6 @@
 // That the page can be read, and used with a keyboard.
 import assert from 'node:assert/strict';
-import { DONE, FAILED, eventually, goByKeys, job, pixels, shown } from './helpers.mjs';
+import { DONE, FAILED, eventually, goByKeys, job, pixels, shown, openTools } from './helpers.mjs';
 import { crowd, firstDay } from './worlds.mjs';
 
 export const lookScenarios = {
@@ -28,7 +28,7 @@ export const lookScenarios = {
   },
 
   async 'size: nothing is wider than the window, from a telephone to a wall'({ page, open }) {
-    for (const width of [390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/quality', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
+    for (const width of [320, 390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/quality', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
       await page.setViewportSize({ width, height: 844 });
       await open(hash);
       await shown(page.getByRole('main'));
@@ -68,6 +68,7 @@ export const lookScenarios = {
       await open(job(DONE));
       await page.reload();
       const boxes = page.getByLabel(/^Refined: OS-SART, 5 iterations/).and(page.getByRole('checkbox'));
+      if (width < 700) await openTools(page);
       await shown(boxes);
       for (let i = 0; i < 2; i += 1) await boxes.nth(i).check();
       await eventually('three volumes', async () => (await page.locator('.pane .whole').count()) >= 3);
@@ -94,6 +95,7 @@ export const lookScenarios = {
       await open(job(DONE));
       await page.reload();
       const boxes = page.getByLabel(/^Refined: against (metal|cone beam)/).and(page.getByRole('checkbox'));
+      if (width < 700) await openTools(page);
       await shown(boxes);
       for (let i = 0; i < 2; i += 1) await boxes.nth(i).check();
       await eventually('three volumes', async () => (await page.locator('.pane .whole').count()) >= 3);

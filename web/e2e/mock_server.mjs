@@ -46,6 +46,10 @@ export class MockServer {
     this.calibrations = calibrations(now);
     // Set: the page may start scans.
     this.simulatedScans = false;
+    this.addresses = {
+      grpc: { address: '127.0.0.1:50061', tls: false, client_certificates: false },
+      dicom: { ae_title: 'RECON2', host: '0.0.0.0', port: 11113, tls_port: null },
+    };
     // Set: events are held back, as some proxies do.
     this.holdEvents = false;
     this.eventId = 0;
@@ -87,6 +91,7 @@ export class MockServer {
       jobs: Object.fromEntries(states.map((state) => [state, all.filter((j) => j.state === state).length])),
       spool: { capacity_bytes: 500e9, used_bytes: 81e9, reclaimable_bytes: 60e9, last_sync_seconds: 0.0042 },
       transfers_enabled: this.destinations.length > 0, simulated_scans_enabled: this.simulatedScans,
+      addresses: this.addresses,
     };
   }
 

@@ -11,7 +11,7 @@ import { screenScenarios } from './screen_scenarios.mjs';
 import { providerScenarios, signInScenarios } from './sign_in_scenarios.mjs';
 import { solidScenarios } from './solid_scenarios.mjs';
 import { touchScenarios } from './touch_scenarios.mjs';
-import { signInUse, useScenarios } from './use_scenarios.mjs';
+import { keyboardUse, signInUse, useScenarios } from './use_scenarios.mjs';
 import { viewerScenarios } from './viewer_scenarios.mjs';
 
 // Most scenarios wait more than they compute: this many at once keep two processors busy.
@@ -60,7 +60,7 @@ const all = [
   ...Object.entries(touchScenarios).map(([name, run]) => ({ name, run, options: { viewport: { width: 390, height: 844 }, hasTouch: true } })),
   // Processors that draw in three dimensions are slow: a quarter of the pixels.
   ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),
-  ...Object.entries({ ...signInScenarios, ...signInUse, ...focusSignIn }).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
+  ...Object.entries({ ...signInScenarios, ...signInUse, ...keyboardUse, ...focusSignIn }).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
   ...Object.entries(providerScenarios).map(([name, run]) => ({ name, run, options: { provider: 'Hospital' } })),
 ].filter(({ name }) => name.includes(wanted));
 const browser = await launch();

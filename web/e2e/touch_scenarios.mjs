@@ -1,6 +1,6 @@
 // Fingers on planes, in the window of a telephone. Touches go in where those of a screen do, so that the browser scrolls, or does not.
 import assert from 'node:assert/strict';
-import { DONE, MASK, eventually, job, pane, pixels, shown } from './helpers.mjs';
+import { DONE, MASK, eventually, job, pane, pixels, shown, openTools } from './helpers.mjs';
 
 const POINT = { radiusX: 8, radiusY: 8, force: 1 };
 
@@ -36,6 +36,19 @@ const hu = (page) => page.locator('.window-value').textContent();
 const scrolled = (page) => page.evaluate(() => scrollY);
 const slices = (page) => page.locator('.pane').evaluateAll((panes) => panes.map((each) => each.getAttribute('aria-valuenow')).join(' '));
 
+// Runs in the page. Links within sentences have the height of their line; a box that is ticked has its label.
+function smallTargets() {
+  const found = [];
+  for (const target of document.querySelectorAll('button, a[href], select, input, summary, label.toggle')) {
+    const { width, height, right } = target.getBoundingClientRect();
+    const { clipPath, display } = getComputedStyle(target);
+    const inText = target.tagName === 'A' && display === 'inline' && target.closest('p, li, td, main nav');
+    if (width === 0 || right < 0 || clipPath !== 'none' || inText || target.matches('label input')) continue;
+    if (height < 43.5) found.push(`${target.tagName} ${target.textContent.trim().slice(0, 30)}: ${Math.round(width)}x${Math.round(height)}`);
+  }
+  return found;
+}
+
 export const touchScenarios = {
   async 'touch: below each plane a slider goes through its slices, by finger and keys'({ page, open }) {
     await open(job(DONE));
@@ -53,6 +66,7 @@ export const touchScenarios = {
     await slider.press('Home');
     await eventually('the first', async () => (await now()) === 1 || now());
     assert.equal(await slider.getAttribute('aria-valuetext'), 'slice 1 of 96');
+    assert.match(await pane(page, 'axial').getAttribute('aria-valuetext'), /^slice 1 of 96, −\d+\.\d.mm/);
     await pane(page, 'axial').press('PageUp');
     await eventually('it follows the plane', async () => (await slider.inputValue()) === '11' || slider.inputValue());
     assert.ok(x + width <= 390, 'within the window');
@@ -60,6 +74,7 @@ export const touchScenarios = {
 
   async 'touch: two fingers zoom and pan, whatever the tool, and leave window, cross hair and page as they were'({ page, open }) {
     const move = await openAxial(page, open);
+    await openTools(page);
     for (const tool of ['Cross hair', 'Window']) {
       await page.getByRole('button', { name: tool, exact: true }).tap();
       const [x, y] = await middleOfAxial(page);
@@ -90,6 +105,7 @@ export const touchScenarios = {
     const { width, height } = await pane(page, 'axial').boundingBox();
     await pane(page, 'axial').locator('canvas').tap({ position: { x: width * 0.6, y: height * 0.4 } });
     await eventually('the other planes follow', async () => (await slices(page)) !== places);
+    await openTools(page);
     await page.getByRole('button', { name: 'Window', exact: true }).tap();
     const middle = await middleOfAxial(page);
     const top = await scrolled(page);
@@ -98,8 +114,27 @@ export const touchScenarios = {
     assert.equal(await scrolled(page), top);
   },
 
+  async 'touch: whatever is pressed is 44 pixels high, on every screen and in the documentation'({ page, open }) {
+    const screens = {
+      '#/': 'tbody tr', '#/jobs': 'tbody tr', '#/dicom': 'tr[data-transfer]', '#/quality': '.series tbody tr', '#/node': '#queue',
+      [job(DONE)]: '.pane', [job(DONE, 'timeline')]: '.timeline canvas', [job(DONE, 'details')]: '.warnings li', [job(DONE, 'dicom')]: 'tr[data-transfer]',
+    };
+    for (const [hash, what] of Object.entries(screens)) {
+      await open(hash);
+      await shown(page.locator(what));
+      if (hash === job(DONE)) await openTools(page);
+      assert.deepEqual(await page.evaluate(smallTargets), [], hash);
+    }
+    await page.getByRole('button', { name: 'Help' }).tap();
+    await shown(page.getByRole('dialog'));
+    assert.deepEqual(await page.evaluate(smallTargets), [], 'help');
+    await open('docs/index.html');
+    assert.deepEqual(await page.evaluate(smallTargets), [], 'documentation');
+  },
+
   async 'touch: help and tools speak of fingers, not of buttons'({ page, open }) {
     await open(job(DONE));
+    await page.getByRole('button', { name: 'Tools: Cross hair' }).tap();
     await shown(page.getByRole('group', { name: 'Tool of one finger' }));
     await page.getByRole('button', { name: 'Help' }).tap();
     const help = page.getByRole('dialog');
@@ -109,6 +144,7 @@ export const touchScenarios = {
 
   async 'touch: of volumes beside each other, each has its slider, and all move'({ page, open }) {
     await open(job(MASK));
+    await openTools(page);
     await page.getByLabel('Fill', { exact: true }).check();
     await eventually('two', async () => (await page.locator('.pane[data-axis="axial"]').count()) === 2);
     const sliders = page.getByRole('slider', { name: /^Axial slice, / });

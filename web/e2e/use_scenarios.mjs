@@ -94,6 +94,39 @@ export const signInUse = {
   },
 };
 
+const DONE_ROW = /^AXIOM-1, head_soft, /;
+
+// With a token for each role.
+export const keyboardUse = {
+  async 'keyboard alone: from the sign-in to a volume in the queue of the PACS, each step heard'({ page, open, server, allow }) {
+    allow(/401/);
+    await open('#/');
+    await eventually('the token has the focus', () => page.evaluate(() => document.activeElement.name === 'token'));
+    await page.keyboard.type('o-token');
+    await page.keyboard.press('Enter');
+    await shown(page.getByText('Live', { exact: true }));
+    const row = page.locator(`tr[data-job="${DONE}"]`);
+    await goByKeys(page, 'j', row);
+    const name = await row.getByRole('link').getAttribute('aria-label');
+    assert.match(name, DONE_ROW);
+    await tabTo(page, name);
+    await page.keyboard.press('Enter');
+    await shown(pane(page, 'axial'));
+    await tabTo(page, 'Send');
+    await page.keyboard.press('Enter');
+    await eventually('the destination has the focus', async () => (await page.evaluate(() => document.activeElement.tagName)) === 'SELECT');
+    assert.equal((await focused(page)).name.startsWith('Destination'), true);
+    await page.keyboard.press('w');
+    await tabTo(page, 'Send');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('log').getByText('The volume is in the queue of WORKSTATION.').first().waitFor({ state: 'attached' });
+    assert.deepEqual(server.changes, [`POST jobs/${DONE}:send`]);
+    await shown(page.locator('tr[data-transfer]', { hasText: 'WORKSTATION' }));
+    assert.equal((await focused(page)).name, 'Send', 'the focus is where it was');
+  },
+};
+
 export const useScenarios = {
   'axe: no screen has a fault that it knows, light': (world) => axeFindsNothing(world, 'light'),
   'axe: no screen has a fault that it knows, dark': (world) => axeFindsNothing(world, 'dark'),

@@ -1,16 +1,19 @@
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { focusRow } from './lib/focus.ts';
 import { jobHref, useRoute } from './lib/router.ts';
-import { Calibrations } from './screens/calibrations.tsx';
-import { Job } from './screens/job.tsx';
 import { Jobs } from './screens/jobs.tsx';
 import { Node } from './screens/node.tsx';
-import { Overview } from './screens/overview.tsx';
-import { Quality } from './screens/quality.tsx';
+import { HistoryPlots, Overview } from './screens/overview.tsx';
 import { SignIn } from './screens/sign_in.tsx';
 import { Transfers } from './screens/transfers.tsx';
 import { useStore, useTitle } from './state/hooks.ts';
+import { later } from './ui/later.tsx';
 import { Shell } from './ui/shell.tsx';
+
+const Job = later(() => import('./screens/job.tsx').then(({ Job: part }) => part));
+const QualityScreen = later(() => import('./screens/quality_screen.tsx').then(({ QualityScreen: part }) => part));
+// Soon after the first screen is there.
+const IDLE_MS = 2_000;
 
 const TITLES: Record<string, string> = { '': 'Overview', jobs: 'Jobs', dicom: 'DICOM', quality: 'Image quality', node: 'Node' };
 
@@ -19,6 +22,11 @@ export function App() {
   const { path, query } = useRoute();
   const page = path[0] ?? '';
   const signedIn = store.session?.signed_in;
+
+  useEffect(() => {
+    const timer = setTimeout(() => [Job, QualityScreen, HistoryPlots].forEach((part) => part.prefetch()), IDLE_MS);
+    return () => clearTimeout(timer);
+  }, []);
 
   const jobId = page === 'jobs' ? path[1] : undefined;
 
@@ -46,7 +54,7 @@ function screen(path: string[], query: URLSearchParams) {
     case undefined: return <Overview />;
     case 'jobs': return path[1] ? <Job key={path[1]} jobId={path[1]} query={query} /> : <Jobs query={query} />;
     case 'dicom': return <Transfers query={query} />;
-    case 'quality': return <div class="quality"><Quality /><Calibrations /></div>;
+    case 'quality': return <QualityScreen />;
     case 'node': return <Node />;
     default: return <><h1 class="hidden">No such page</h1><p class="problem">There is no such page. <a href="#/">Overview</a></p></>;
   }

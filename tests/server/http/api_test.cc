@@ -72,6 +72,22 @@ TEST_F(ApiTest, StatusIsAsDocumented) {
   EXPECT_EQ(status["transfers_enabled"], false);
 }
 
+TEST_F(ApiTest, TheServiceTellsItsOwnAddresses) {
+  addresses_ = {.grpc = "10.1.2.3:50061",
+                .grpc_tls = true,
+                .dicom_ae_title = "RECON2",
+                .dicom_host = "10.1.2.3",
+                .dicom_tls_port = 2763};
+  Start();
+  const json told = Body("/api/v1/status")["addresses"];
+  EXPECT_EQ(told, json::parse(R"({
+      "grpc": {"address": "10.1.2.3:50061", "tls": true, "client_certificates": false},
+      "dicom": {"ae_title": "RECON2", "host": "10.1.2.3", "port": null, "tls_port": 2763}})"));
+  addresses_.dicom_ae_title.clear();
+  Start();
+  EXPECT_EQ(Body("/api/v1/status")["addresses"]["dicom"], nullptr);
+}
+
 TEST_F(ApiTest, JobsAreAsDocumented) {
   const std::string id = Complete();
   const json listed = Body("/api/v1/jobs")["jobs"];

@@ -76,6 +76,29 @@ TEST_F(PageTest, AFolderIsItsIndex) {
   EXPECT_EQ(Get(*page, "/docs/none").status, 404);
 }
 
+TEST_F(PageTest, WhoReadsIsLedOnFromWhatIsNotThere) {
+  Write("index.html", "<p>");
+  Write("docs/index.html", "<h1>");
+  Write("docs/not-found.html", "<a href=\"WAY-UP/index.html\"><a href=\"WAY-UP/style.css\">");
+  const auto page = Page::Load(files_.path());
+  const std::map<std::string, std::string> browser = {{"accept", "text/html,*/*;q=0.8"}};
+  const Response beside = Get(*page, "/docs/none.html", browser);
+  EXPECT_EQ(beside.status, 404);
+  EXPECT_EQ(HeaderOf(beside, "Content-Type"), "text/html; charset=utf-8");
+  EXPECT_EQ(beside.body, "<a href=\"../docs/index.html\"><a href=\"../docs/style.css\">");
+  EXPECT_THAT(Get(*page, "/docs/adr/0001.html", browser).body,
+              HasSubstr("\"../../docs/index.html\""));
+  EXPECT_THAT(Get(*page, "/none.html", browser).body, HasSubstr("\"docs/index.html\""));
+  // Its own address has no way up: it is not there either.
+  EXPECT_EQ(Get(*page, "/docs/not-found.html", browser).status, 404);
+  // Programs are told in their language, and nobody has the links repeated a thousand times longer.
+  EXPECT_EQ(HeaderOf(Get(*page, "/docs/none.html", {{"accept", "*/*"}}), "Content-Type"),
+            "application/json");
+  const Response deep = Get(*page, "/docs" + std::string(2000, '/'), browser);
+  EXPECT_EQ(deep.status, 404);
+  EXPECT_LT(deep.body.size(), 3000);
+}
+
 TEST_F(PageTest, PackedFilesGoToThoseWhoTakeThem) {
   Write("index.html", "<p>");
   Write("assets/a.js", "plain");

@@ -83,6 +83,7 @@ class WebTest : public ::testing::Test {
          .calibrations = calibrations_,
          .simulator = simulator_,
          .audit = &audit_,
+         .addresses = addresses_,
          .clock = [this] { return absl::Now() + absl::Seconds(seconds_ahead_.load()); }});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -159,6 +160,7 @@ class WebTest : public ::testing::Test {
   const quality_records::Store* quality_ = nullptr;
   const calibrations::Store* calibrations_ = nullptr;
   http::Simulator* simulator_ = nullptr;
+  http::ServiceAddresses addresses_{.grpc = "127.0.0.1:50051"};
   KeptEvents audit_;
   std::atomic<int> seconds_ahead_{0};  // of the server's clock
   std::map<std::string, std::shared_ptr<pipeline::ReconstructionJob>> jobs_;

@@ -47,6 +47,12 @@ export interface Status {
   };
   transfers_enabled: boolean;
   simulated_scans_enabled: boolean;
+  // What the service listens on.
+  addresses: {
+    // host:port.
+    grpc: { address: string; tls: boolean; client_certificates: boolean };
+    dicom: { ae_title: string; host: string; port: number | null; tls_port: number | null } | null;
+  };
 }
 
 export interface JobProgress {

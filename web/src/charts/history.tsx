@@ -20,7 +20,9 @@ const SAMPLE_MS = 10_000;
 
 export function HistoryPlots() {
   const [span, setSpan] = useState(3600);
-  const { data, error } = useAsked<History>('history', { seconds: span, points: POINTS }, SAMPLE_MS);
+  // After rooms, jobs and devices, which are read first: plots take longest to draw.
+  const { status } = useStore();
+  const { data, error } = useAsked<History>(status ? 'history' : null, { seconds: span, points: POINTS }, SAMPLE_MS);
   return (
     <section class="card" aria-labelledby="throughput">
       <header>

@@ -9,7 +9,7 @@ import { algorithmName, finish, fullTime, seconds, words } from '../lib/format.t
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Chip, Empty, JobProgressBar, StateChip, Time } from '../ui/bits.tsx';
+import { Empty, JobProgressBar, StateChip, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -18,6 +18,7 @@ import { JobActions } from './job_actions.tsx';
 import { JobFacts, Timings } from './job_facts.tsx';
 import { PreviewPanes } from './preview.tsx';
 import { TransferTable } from './transfers.tsx';
+import { WarningList } from './warning_list.tsx';
 
 const TABS = [
   { id: 'volume', name: 'Volume' },
@@ -161,11 +162,7 @@ function DetailsTab({ job }: { job: JobDetail }) {
       <section class="card" aria-labelledby="warnings">
         <header><h2 id="warnings">Warnings</h2>{job.warnings.length > 0 && <DocsLink to="warnings">What they mean</DocsLink>}</header>
         {job.warnings.length === 0 && <Empty>None.</Empty>}
-        <ul class="warnings">
-          {job.warnings.map((warning, i) => (
-            <li key={i}><Chip kind="warning" text={warning.kind.replace(/_/g, ' ')} /> {warning.text}</li>
-          ))}
-        </ul>
+        <WarningList warnings={job.warnings} />
       </section>
       <JobFacts job={job} />
     </>

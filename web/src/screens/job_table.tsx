@@ -10,7 +10,7 @@ export function JobTable({ jobs, now, labelledBy }: { jobs: Job[]; now: number; 
   if (jobs.length === 0) return <Empty>No jobs.</Empty>;
   return (
     <div class="scroll">
-      <table class="list" aria-labelledby={labelledBy}>
+      <table class="list jobs" aria-labelledby={labelledBy}>
         <thead>
           <tr>
             <th scope="col">Begun</th><th scope="col">Room</th><th scope="col">Protocol</th><th scope="col">State</th>

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import type { Device, Job, Queue, Room } from '../api/types.ts';
-import { HistoryPlots } from '../charts/history.tsx';
+import { dicomText, echoCommand, parts, reached, serverFlags } from '../lib/addresses.ts';
 import { activeOf, coarseSeconds, count, finish, time } from '../lib/format.ts';
 import { go, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
@@ -10,11 +10,15 @@ import type { Store } from '../state/store.ts';
 import { Empty, JobProgressBar, LocalTimes, StateChip, Warnings } from '../ui/bits.tsx';
 import { CopyButton } from '../ui/copy_button.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
+import { later } from '../ui/later.tsx';
 import { Term } from '../ui/term.tsx';
 import { DeviceList } from './devices.tsx';
 import { JobTable } from './job_table.tsx';
 import { Nodes } from './nodes.tsx';
 import { Rooms } from './rooms.tsx';
+
+// Plots take longest to read and to draw, and are looked at last.
+export const HistoryPlots = later(() => import('../charts/history.tsx').then(({ HistoryPlots: part }) => part));
 
 const ROOMS_MS = 3_000;
 const QUEUE_MS = 2_000;
@@ -67,18 +71,39 @@ export function Overview() {
 function FirstScan({ store }: { store: Store }) {
   // Who had to show a token here has to there.
   const byToken = store.session?.via === 'token';
-  const stream = `isocenter stream head --fps 30 --server ${location.hostname}:50051${byToken ? ' --token-file FILE' : ''}`;
-  const commands = `isocenter simulate --phantom head --out head\n${stream}`;
+  const { status } = store;
+  if (!status) return <p class="quiet">Loading</p>;
+  const flags = serverFlags(status.addresses, location.hostname, byToken);
+  const commands = `isocenter simulate --phantom head --out head\nisocenter stream head --fps 30 ${flags}`;
+  const echo = echoCommand(status.addresses, location.hostname);
+  const itself = reached(parts(status.addresses.grpc.address).host, location.hostname).fromItsMachineOnly;
   return (
     <section class="card" aria-labelledby="first">
       <header><h3 id="first">No room has sent an acquisition yet</h3></header>
-      {store.status?.simulated_scans_enabled && store.may('console') && <Simulate store={store} />}
+      {status.simulated_scans_enabled && store.may('console') && <Simulate store={store} />}
       <p>A simulated head scan, typed where the command isocenter is, becomes the first volume here:</p>
-      <pre tabIndex={0} aria-label="Commands">{commands}</pre>
-      <p><CopyButton text={commands} /></p>
-      {byToken && <p class="quiet">FILE has a token on its first line: yours, where your role may send scans, or a console's.</p>}
-      <p class="quiet">50051 is the usual port: where grpc_address of the configuration names another, type that one. <DocsLink to="firstScan">How a console sends one</DocsLink></p>
+      <Commands label="Commands" text={commands} />
+      {itself && <p class="quiet">This service takes scans from its own machine only (it listens on {status.addresses.grpc.address}): type them there, or have <span class="id">grpc_address</span> of the configuration name an address that consoles reach.</p>}
+      {status.addresses.grpc.tls && <p class="quiet">CA.pem is the certificate of the authority that signed this service's.</p>}
+      {byToken && <p class="quiet">TOKEN is a file with a token on its first line: yours, where your role may send scans, or a console's.</p>}
+      <p class="quiet"><DocsLink to="firstScan">How a console sends one</DocsLink></p>
+      {echo && (
+        <>
+          <p>The PACS pulls volumes from {dicomText(status.addresses, location.hostname)}. Whether it is reached:</p>
+          <Commands label="Command of the PACS" text={echo} />
+        </>
+      )}
     </section>
+  );
+}
+
+// In a narrow window lines break between words only, not within the hyphens of flags.
+function Commands({ label, text }: { label: string; text: string }) {
+  return (
+    <>
+      <pre tabIndex={0} role="group" aria-label={label}>{text.split(/([ \n])/).map((word, i) => <span class="word" key={i}>{word}</span>)}</pre>
+      <p class="copy"><CopyButton text={text} /></p>
+    </>
   );
 }
 

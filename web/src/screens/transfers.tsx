@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import { type Destination, type Transfer, type Transfers as Answer, type TransferState, placeOf } from '../api/types.ts';
+import { type Addresses, dicomText } from '../lib/addresses.ts';
 import { coarseSeconds, count, plural, words } from '../lib/format.ts';
 import { refusalsOf } from '../lib/refusals.ts';
 import { go, href, jobHref, rowLink } from '../lib/router.ts';
@@ -53,6 +54,7 @@ export function Transfers({ query }: { query: URLSearchParams }) {
         )}
       </header>
       {error && <p class="problem" role="alert">{error}</p>}
+      {store.status && <OwnNode addresses={store.status.addresses} />}
       {data && !data.enabled && <Empty>No destination is configured. The PACS finds results by C-FIND and pulls them by C-MOVE or C-GET. <DocsLink to="destinations">How to have results sent</DocsLink></Empty>}
       {data?.enabled && (
         <>
@@ -74,6 +76,12 @@ export function Transfers({ query }: { query: URLSearchParams }) {
       )}
     </section>
   );
+}
+
+// What a PACS is to be told of this node.
+function OwnNode({ addresses }: { addresses: Addresses }) {
+  const text = dicomText(addresses, location.hostname);
+  return <p class="quiet own-node">{text ? <>This node: <span class="id">{text}</span></> : 'This node takes no DICOM associations: dicom_node of the configuration is disabled.'}</p>;
 }
 
 // What waits for longer than this does so because the destination does not take it; the alert of the site may have another target.

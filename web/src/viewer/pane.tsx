@@ -92,7 +92,7 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
         data-level={seen?.id.level} data-lengths={lengthsOf(model, axis)}
         aria-label={`${plane.name} plane, ${shown.name}`} aria-orientation="vertical"
         aria-valuemin={1} aria-valuemax={plane.slices} aria-valuenow={slice + 1}
-        aria-valuetext={`slice ${slice + 1} of ${plane.slices}`}
+        aria-valuetext={inWords(model, axis, value)}
         onKeyDown={onKeyDown} onDblClick={() => onMaximise(axis)}
       >
         <canvas ref={canvas} />
@@ -129,6 +129,13 @@ function SliceSlider({ model, axis, name }: { model: ViewerModel; axis: Axis; na
       />
     </label>
   );
+}
+
+// What stands in the corners, for who hears it: "slice 48 of 96, −1.0 mm, 69 HU at the cross hair, distance 30.0 mm".
+function inWords(model: ViewerModel, axis: Axis, value: string): string {
+  const slice = `slice ${model.sliceOf(axis) + 1} of ${model.planes[axis].slices}`;
+  const lengths = lengthsOf(model, axis).split(' ').filter(Boolean).map((length) => `distance ${length} mm`);
+  return [slice, millimetres(sliceMm(model, axis)), value && `${value} at the ${model.pointer?.axis === axis ? 'pointer' : 'cross hair'}`, ...lengths].filter(Boolean).join(', ');
 }
 
 // Distances on this slice, mm.

@@ -1,4 +1,5 @@
 // What the viewer can do, as buttons; the keys are in the titles and in the help.
+import { useState } from 'preact/hooks';
 import type { Volume } from '../api/types.ts';
 import { hasMouse } from '../lib/pointers.ts';
 import { Term } from '../ui/term.tsx';
@@ -33,10 +34,15 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
   const first = choices.find((c) => chosen.has(c.jobId));
   const window = model.windowOf(first?.relation ?? 'volume');
   const preset = presetOf(window);
+  // On a telephone the picture comes first: what is used less is behind a button, which wider windows do not have.
+  const [open, setOpen] = useState(false);
   return (
-    <div class="viewer-tools" role="toolbar" aria-label="Viewer">
+    <div class={`viewer-tools ${open ? 'open' : ''}`} role="group" aria-label="Viewer">
+      <button type="button" class="small more-tools" aria-expanded={open} onClick={() => setOpen(!open)}>
+        Tools: {TOOLS.find(({ tool }) => tool === model.tool)?.name} <span aria-hidden="true">{open ? '▴' : '▾'}</span>
+      </button>
       {choices.length > 1 && (
-        <div class="group volumes" role="group" aria-label="Volumes side by side">
+        <div class="group volumes less-used" role="group" aria-label="Volumes side by side">
           {choices.map(({ jobId, name }) => {
             const checked = chosen.has(jobId);
             return (
@@ -52,7 +58,7 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
           {choices.length > MOST_BESIDE && <span class="quiet">{MOST_BESIDE} at once</span>}
         </div>
       )}
-      <div class="group" role="group" aria-label={hasMouse() ? 'Tool of the left button' : 'Tool of one finger'}>
+      <div class="group less-used" role="group" aria-label={hasMouse() ? 'Tool of the left button' : 'Tool of one finger'}>
         {TOOLS.map(({ tool, name, key }) => (
           <button
             type="button" key={tool} class="small" aria-pressed={model.tool === tool} title={`${name} (${key})`}
@@ -60,7 +66,7 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
           >{name}</button>
         ))}
       </div>
-      <div class="group" role="group" aria-label="Planes">
+      <div class="group planes" role="group" aria-label="Planes">
         {LAYOUTS.map((layout) => (
           <button
             type="button" key={layout} class="small" aria-pressed={model.layout === layout && model.solid.place !== 'alone'}
@@ -86,7 +92,7 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
         </output>
         <Term name="Window"><span aria-hidden="true">?</span><span class="hidden">What a window of HU is</span></Term>
       </div>
-      <div class="group last">
+      <div class="group last less-used">
         <button type="button" class="small" aria-pressed={model.inverted} title="Invert (i)" onClick={() => model.toggleInverted()}>Invert</button>
         <button
           type="button" class="small" disabled={model.measures.length === 0} title="Remove distances (Delete)"
@@ -102,7 +108,7 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
 function SolidTools({ model: { solid } }: { model: ViewerModel }) {
   const shown = solid.place !== 'nowhere';
   return (
-    <div class="group" role="group" aria-label="3-D">
+    <div class="group solids" role="group" aria-label="3-D">
       <button
         type="button" class="small" aria-pressed={shown} title="The volume in 3-D, beside the planes (v)"
         onClick={() => solid.put(shown ? 'nowhere' : 'beside')}

@@ -1,0 +1,24 @@
+// Warnings that say the same of other frames, or with other figures, are one with a number.
+import type { JobDetail } from '../api/types.ts';
+
+export type Warning = JobDetail['warnings'][number];
+
+// Fewer are read faster one by one.
+const ALIKE = 3;
+
+// In the order of the first of each; one that is alone is a group of its own.
+export function grouped(warnings: Warning[]): Warning[][] {
+  const alike = new Map<string, Warning[]>();
+  for (const warning of warnings) {
+    const key = `${warning.kind} ${warning.text.replace(/[-−]?\d+(\.\d+)?/g, '#')}`;
+    alike.set(key, [...(alike.get(key) ?? []), warning]);
+  }
+  return [...alike.values()].flatMap((group) => (group.length < ALIKE ? group.map((one) => [one]) : [group]));
+}
+
+// "frames 17 to 203"; empty where a warning is of no frame.
+export function framesOf(group: Warning[]): string {
+  const frames = group.map(({ frame_index }) => frame_index);
+  if (frames.some((frame) => frame === null)) return '';
+  return `frames ${Math.min(...(frames as number[]))} to ${Math.max(...(frames as number[]))}`;
+}

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Warning, framesOf, grouped } from '../src/lib/warnings.ts';
+
+const dip = (frame: number, percent: number): Warning =>
+  ({ kind: 'dose_dip', frame_index: frame, text: `The dose of frame ${frame} is ${percent} % of the median; expected at least 60 %` });
+const other: Warning = { kind: 'frame_gap', frame_index: 17, text: 'Frame 17 is missing and was replaced by its neighbours' };
+
+test('warnings that differ in their figures only are one group, others stay alone, in their order', () => {
+  const dips = [dip(203, 41), dip(12, 38.5), dip(40, 7)];
+  const groups = grouped([dips[0]!, other, dips[1]!, dips[2]!]);
+  assert.deepEqual(groups, [dips, [other]]);
+  assert.equal(framesOf(groups[0]!), 'frames 12 to 203');
+});
+
+test('two alike are read one by one; another kind with the same words is another warning', () => {
+  assert.deepEqual(grouped([dip(1, 2), dip(3, 4)]), [[dip(1, 2)], [dip(3, 4)]]);
+  const same = (kind: string): Warning => ({ kind, frame_index: null, text: 'scale 2' });
+  assert.equal(grouped([same('a'), same('a'), same('b')]).length, 3);
+  assert.equal(framesOf([same('a'), dip(1, 2)]), '');
+});
