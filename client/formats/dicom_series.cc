@@ -278,7 +278,8 @@ absl::StatusOr<SeriesBeam> ReadSeriesBeam(const std::filesystem::path& directory
     DcmDataset& data = *format.getDataset();
     const double kv = DicomNumber(data, DCM_KVP).value_or(0);
     return SeriesBeam{.station_name = DicomText(data, DCM_StationName),
-                      .tube_voltage_kv = kv > 0 ? kv : 0};
+                      .tube_voltage_kv = kv > 0 ? kv : 0,
+                      .comments = DicomText(data, DCM_ImageComments)};
   }
   return absl::NotFoundError(absl::StrCat(directory.string(), " holds no DICOM CT slice"));
 }

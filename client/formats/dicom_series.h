@@ -19,6 +19,7 @@ absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory);
 struct SeriesBeam {
   std::string station_name;    // empty: not told; at most 16 characters
   double tube_voltage_kv = 0;  // 0: not told
+  std::string comments;        // Image Comments; empty: none
 };
 
 /// Of the first CT slice by name. Errors: as ReadDicomSeries.

@@ -148,7 +148,8 @@ absl::Status AirFrames::Judge(double turned, AirSweepFit& fit) const {
     for (const double ratio : ratios) left += std::pow(ratio / dose - 1, 2);
   }
   const auto count = static_cast<double>(blocks_.size() * blocks);
-  const Figure after{"left by the sweep's table", 100 * std::sqrt(left / count), "%"};
+  const Figure after{"left by the sweep's table", 100 * std::sqrt(left / count), "%",
+                     AtMost(kMostAirLeftPercent)};
   fit.figures = {{"angles", static_cast<double>(angles.size()), ""},
                  {"arc", RadiansToDegrees(angles.back() - angles.front()), "degrees"},
                  {"empty beam off the air map", 100 * std::sqrt(change / count), "%"},

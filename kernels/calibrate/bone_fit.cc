@@ -176,9 +176,9 @@ absl::StatusOr<BoneFit> FitBone(const std::vector<BoneStep>& steps,
   fit.mu_bone_per_mm = -(lack[0] + lack[1] * reference + lack[3] * reference * reference);
   fit.table = TableOf(points, lack, fit.mu_bone_per_mm, mu_water_per_mm);
   if (std::isfinite(fit.table.full_hu) &&
-      (fit.table.full_hu < kLeastBoneHu || fit.table.full_hu > kMostBoneHu)) {
+      (fit.table.full_hu < kLeastBoneHu || fit.table.full_hu > ops::kMostBoneHu)) {
     return NotGoodEnough({"bone's HU, by the steps", fit.table.full_hu, "HU"},
-                         absl::StrFormat("%g to %g HU", kLeastBoneHu, kMostBoneHu),
+                         absl::StrFormat("%g to %g HU", kLeastBoneHu, ops::kMostBoneHu),
                          "are the thicknesses of bone and water right, and in millimetres?");
   }
   ISO_RETURN_IF_ERROR(ops::CheckBoneTable(fit.table));
@@ -188,14 +188,16 @@ absl::StatusOr<BoneFit> FitBone(const std::vector<BoneStep>& steps,
     fit.missed_after.push_back(point.q + terms.dot(Solve(points, i)) - point.water);
   }
   fit.missed_before = MissedWithout(points);
-  const Figure water_figure =
+  Figure water_figure =
       Missed("steps without bone off the water polynomial", water_missed, longest);
-  const Figure left = Missed("steps off the table of the others", fit.missed_after, longest);
+  Figure left = Missed("steps off the table of the others", fit.missed_after, longest);
+  for (Figure* judged : {&water_figure, &left}) judged->limit = AtMost(kMostBoneMissedPercent);
   fit.figures = {{"steps", static_cast<double>(steps.size()), ""},
                  {"most bone", fit.table.most_bone_mm, "mm"},
                  {"longest line integral", longest, ""},
                  {"bone's attenuation", fit.mu_bone_per_mm, "1/mm"},
-                 {"bone's HU", fit.table.full_hu, "HU"},
+                 {"bone's HU", fit.table.full_hu, "HU",
+                  absl::StrFormat("%g to %g", kLeastBoneHu, ops::kMostBoneHu)},
                  Missed("steps off a line without a table", fit.missed_before, longest),
                  left,
                  water_figure};

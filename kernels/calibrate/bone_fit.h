@@ -17,8 +17,8 @@ inline constexpr double kMostBoneMissedPercent = 0.5;
 /// A voxel of the first volume begins to be bone above soft tissue and blood (HU).
 inline constexpr double kBoneFromHu = 100;
 /// Of a bone table (ops::CheckBoneTable): steps of other thicknesses than those written down make
-/// bone of thousands of HU, of either sign.
-inline constexpr double kLeastBoneHu = kBoneFromHu + 100, kMostBoneHu = 5000;
+/// bone of thousands of HU, of either sign. Most is ops::kMostBoneHu.
+inline constexpr double kLeastBoneHu = kBoneFromHu + ops::kLeastBoneSpanHu;
 
 struct BoneStep {
   double water_mm = 0, bone_mm = 0;

@@ -131,7 +131,7 @@ absl::StatusOr<FoundDefects> FindDefects(const SweepStatistics& dark, const Swee
   const Figure share{"defective pixels",
                      100.0 * static_cast<double>(found.map.pixels.size()) /
                          static_cast<double>(found.kinds.size()),
-                     "%"};
+                     "%", AtMost(kMostDefectivePercent)};
   found.figures = {share,
                    {"dead pixels", of(Defect::kDead), ""},
                    {"hot pixels", of(Defect::kHot), ""},

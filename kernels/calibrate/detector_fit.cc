@@ -124,14 +124,16 @@ absl::StatusOr<DetectorFit> FitDetector(const SweepStatistics& dark, const FlatF
   ISO_RETURN_IF_ERROR(CheckLight(flat));
 
   const double dark_noise = NoiseOfMean(dark);
-  const Figure offset_noise{"noise left in the offset map", 100 * dark_noise / level, "% of air"};
-  const Figure air_noise{"noise left in the air map", 100 * NoiseOfMean(answers), "%"};
+  const Figure offset_noise{"noise left in the offset map", 100 * dark_noise / level, "% of air",
+                            AtMost(kMostOffsetNoisePercent)};
+  const Figure air_noise{"noise left in the air map", 100 * NoiseOfMean(answers), "%",
+                         AtMost(kMostAirNoisePercent)};
   const Figure drift{"change of the dark level",
                      100 *
                          MedianOver(
                              pixels, [&](size_t i) { return dark.Change(i); }, false) /
                          level,
-                     "% of air"};
+                     "% of air", Within(kMostDarkDriftPercent)};
   fit.response.air_counts.resize(pixels);
   for (size_t i = 0; i < pixels; ++i) {
     fit.response.air_counts[i] = static_cast<float>(answers.Mean(i) * level);
@@ -163,7 +165,7 @@ absl::StatusOr<DetectorFit> FitDetector(const SweepStatistics& dark, const FlatF
   if (steps.shadow) fit.warnings.push_back(ShadowText(steps));
 
   const auto [least, most] = std::minmax_element(flat.levels().begin(), flat.levels().end());
-  fit.figures = {{"air", level, "counts"},
+  fit.figures = {{"air", level, "counts", AtLeast(kLeastFlatCounts)},
                  {"dark level",
                   MedianOver(
                       pixels, [&](size_t i) { return fit.response.offset_counts[i]; }, false),
@@ -177,7 +179,8 @@ absl::StatusOr<DetectorFit> FitDetector(const SweepStatistics& dark, const FlatF
                             pixels, [&](size_t i) { return answers.Sigma(i); }, false),
                   "%"},
                  {"pixels' differences before", 100 * spread, "%"},
-                 {"largest step of the air map", steps.largest_percent, "%"},
+                 {"largest step of the air map", steps.largest_percent, "%",
+                  absl::StrFormat("at most %.3g, else a warning", steps.legal_percent)},
                  air_noise,
                  offset_noise,
                  drift,

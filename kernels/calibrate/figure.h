@@ -14,8 +14,16 @@ struct Figure {
   std::string name;  // up to 64 characters
   double value = 0;
   std::string unit;  // up to 16 characters
+  /// What it is judged by, in its unit: "at most 0.2". Beyond, the measurement is refused. Empty:
+  /// it is told, and not judged.
+  std::string limit = {};
 };
 using Figures = std::vector<Figure>;
+
+/// Limits of figures.
+inline std::string AtMost(double most) { return absl::StrCat("at most ", most); }
+inline std::string AtLeast(double least) { return absl::StrCat("at least ", least); }
+inline std::string Within(double most) { return absl::StrCat("within ±", most); }
 
 /// FAILED_PRECONDITION with the figure and its bound: the measurement is not good enough. `advice`
 /// says what would make it better.

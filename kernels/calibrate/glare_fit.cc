@@ -203,12 +203,13 @@ Figures FiguresOf(const Shadow& shadow, const Fit::Solution& solution) {
   }
   for (const ops::SpreadTerm& term : solution.terms) share += term.share;
   const double before = RootMeanSquare(signal, dark), after = RootMeanSquare(solution.left, dark);
-  return {{"signal in the shadow", 100 * mean, "% of air"},
-          {"of which the fit explains", 100 * (1 - after / before), "%"},
+  return {{"signal in the shadow", 100 * mean, "% of air", AtLeast(kLeastGlarePercent)},
+          {"of which the fit explains", 100 * (1 - after / before), "%",
+           AtLeast(kLeastGlareRemovedPercent)},
           {"largest signal left in the shadow", 100 * largest, "% of air"},
           {"share that spreads", 100 * share, "%"},
           {"widest sigma", solution.terms.empty() ? 0 : solution.terms.back().sigma_mm, "mm"},
-          {"blocks in the shadow", static_cast<double>(dark), ""}};
+          {"blocks in the shadow", static_cast<double>(dark), "", AtLeast(kLeastGlareBlocks)}};
 }
 
 absl::Status CheckFit(const Figures& figures) {

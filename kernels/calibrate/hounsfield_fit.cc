@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -90,7 +91,44 @@ std::vector<std::string> InsertsOffTheirNeighbours(const std::vector<MeasuredIns
   return warnings;
 }
 
+/// Two true HU that are exchanged, or a table of another phantom: slopes that no reconstruction
+/// has.
+std::vector<std::string> SlopesOff(const std::vector<MeasuredInsert>& inserts) {
+  std::vector<std::string> warnings;
+  for (size_t i = 1; i < inserts.size(); ++i) {
+    const MeasuredInsert &below = inserts[i - 1], &above = inserts[i];
+    const double apart = above.insert.true_hu - below.insert.true_hu;
+    const double slope = apart / (above.mean_hu - below.mean_hu);
+    if (apart < kFarApartHu || (slope <= kMostSlope && slope >= 1 / kMostSlope)) continue;
+    warnings.push_back(absl::StrFormat(
+        "from insert '%s' (reads %.1f, true %g) to '%s' (reads %.1f, true %g) the table rises by "
+        "%.2f HU for each HU that is read; expected is %g to %g: are the inserts' places and true "
+        "HU right, and of this phantom?",
+        below.insert.name, below.mean_hu, below.insert.true_hu, above.insert.name, above.mean_hu,
+        above.insert.true_hu, slope, 1 / kMostSlope, kMostSlope));
+  }
+  return warnings;
+}
+
 }  // namespace
+
+std::vector<std::string> WaterOff(const std::vector<MeasuredInsert>& inserts) {
+  const MeasuredInsert* worst = nullptr;
+  const auto off = [](const MeasuredInsert& each) {
+    return std::abs(each.mean_hu - each.insert.true_hu);
+  };
+  for (const MeasuredInsert& each : inserts) {
+    if (std::abs(each.insert.true_hu) > kNearWaterHu || off(each) <= kMostWaterOffHu) continue;
+    if (worst == nullptr || off(each) > off(*worst)) worst = &each;
+  }
+  if (worst == nullptr) return {};
+  return {absl::StrFormat(
+      "insert '%s' reads %.1f HU, true is %g: a volume that was made with the set's water "
+      "polynomial "
+      "has inserts near water within %g HU where scatter is corrected or little. Was --volume made "
+      "with this set, of its tube voltage?",
+      worst->insert.name, worst->mean_hu, worst->insert.true_hu, kMostWaterOffHu)};
+}
 
 absl::StatusOr<std::vector<Insert>> ParseInserts(absl::string_view text) {
   constexpr size_t kNumbers = 5;
@@ -134,6 +172,8 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
                      })));
   }
   fit.warnings = InsertsOffTheirNeighbours(fit.inserts);
+  // One wrong insert bends both.
+  if (fit.warnings.empty()) fit.warnings = SlopesOff(fit.inserts);
   if (std::abs(error.value) < kTooRightHu) {
     fit.warnings.push_back(absl::StrFormat(
         "all inserts read within %.2f HU of the truth: was the volume made with a table already? "

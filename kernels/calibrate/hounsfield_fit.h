@@ -40,8 +40,15 @@ struct MeasuredInsert {
 /// much (the steeper side's slope over the other's), has or is beside a true HU that is not right:
 /// hardening by bone bends tables by less.
 inline constexpr double kMostOffNeighboursHu = 50, kMostBend = 1.5;
+/// Between two neighbours that are so far apart (true HU) a table is steeper or flatter than this
+/// for one reason alone: the inserts are not where, or what, the table of inserts says.
+inline constexpr double kFarApartHu = 100, kMostSlope = 2;
 /// No reconstruction has all inserts right within so little (HU), but by a table.
 inline constexpr double kTooRightHu = 1;
+
+/// Inserts of water's density, more or less (HU from 0): a water polynomial has them right by so
+/// much (HU) where scatter is corrected or little, because water is 0 by its making.
+inline constexpr double kNearWaterHu = 150, kMostWaterOffHu = 60;
 
 struct HounsfieldFit {
   ops::HounsfieldTable table;
@@ -49,6 +56,9 @@ struct HounsfieldFit {
   Figures figures;
   std::vector<std::string> warnings;
 };
+
+/// Of a set with a water polynomial: a warning for inserts near water that are further off.
+std::vector<std::string> WaterOff(const std::vector<MeasuredInsert>& inserts);
 
 /// The mean of each insert's voxels, which are in HU of a reconstruction without a table. Errors:
 /// INVALID_ARGUMENT (an insert that is not within the volume, ops::CheckHounsfieldTable),

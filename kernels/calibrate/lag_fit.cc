@@ -171,14 +171,16 @@ absl::StatusOr<LagFit> FitLag(std::span<const double> signals) {
   const auto largest =
       std::max_element(best.residual.begin(), best.residual.end(),
                        [](double a, double b) { return std::abs(a) < std::abs(b); });
-  const Figure first{"lag in the first dark frame", 100 * dark[0] / before, "%"};
+  const Figure first{"lag in the first dark frame", 100 * dark[0] / before, "%",
+                     AtLeast(kLeastLagPercent)};
   const Figure removed{"lag removed", 100 * (1 - std::sqrt(Squares(best.residual) / Squares(dark))),
-                       "%"};
+                       "%", AtLeast(kLeastLagRemovedPercent)};
   best.figures = {first,
                   removed,
                   {"largest lag left", 100 * std::abs(*largest) / before, "%"},
                   {"terms of lag", static_cast<double>(best.terms.size()), ""},
-                  {"slowest decay", 1 / best.terms.back().release, "frames"}};
+                  {"slowest decay", 1 / best.terms.back().release, "frames",
+                   AtMost(static_cast<double>(best.residual.size()))}};
   ISO_RETURN_IF_ERROR(CheckFit(best, first, removed));
   return best;
 }

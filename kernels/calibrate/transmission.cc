@@ -51,7 +51,11 @@ absl::StatusOr<std::vector<float>> Transmission(std::span<const uint16_t> counts
                                                 const ops::PixelResponse& response,
                                                 const ops::DefectMap& defects,
                                                 const Detector& detector, double* dose) {
-  std::vector<float> frame = Normalized(counts, response, defects);
+  return Transmission(Normalized(counts, response, defects), detector, dose);
+}
+
+absl::StatusOr<std::vector<float>> Transmission(std::vector<float> frame, const Detector& detector,
+                                                double* dose) {
   const std::vector<double> tiles = TileMeans(frame, detector);
   const double brightest = tiles.empty() ? 0 : *std::max_element(tiles.begin(), tiles.end());
   if (!(brightest >= ops::kLeastDose && brightest <= ops::kMostDose)) {

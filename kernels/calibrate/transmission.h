@@ -28,5 +28,8 @@ absl::StatusOr<std::vector<float>> Transmission(std::span<const uint16_t> counts
                                                 const ops::PixelResponse& response,
                                                 const ops::DefectMap& defects,
                                                 const Detector& detector, double* dose = nullptr);
+/// The same of a frame that is Normalized.
+absl::StatusOr<std::vector<float>> Transmission(std::vector<float> frame, const Detector& detector,
+                                                double* dose = nullptr);
 
 }  // namespace isocenter::calibrate

@@ -57,16 +57,18 @@ absl::Status JudgeWater(double diameter_mm, double reference_mm, WaterFit& fit) 
   const Figure residual{"distance of the chords from the polynomial",
                         100 * std::sqrt(squares / static_cast<double>(fit.points.size())) /
                             fit.points.back().water_mm,
-                        "%"};
+                        "%", AtMost(kMostWaterResidualPercent)};
   fit.figures = {{"water's attenuation", mu, "1/mm"},
                  {"water that it is stated for", reference_mm, "mm"},
                  residual};
   if (!(residual.value <= kMostWaterResidualPercent)) {
     return NotGoodEnough(residual, absl::StrFormat("at most %g %%", kMostWaterResidualPercent),
-                         "is the diameter right, and is nothing but the cylinder in the beam?");
+                         "is the diameter right, and is nothing but the cylinder in the beam? Of a "
+                         "cylinder beside the axis the set must know the detector's lag");
   }
   if (fit.points.back().water_mm < kCenterShare * diameter_mm) return absl::OkStatus();
-  const Figure left{"cupping after", CuppingHu(after, diameter_mm, mu), "HU"};
+  const Figure left{"cupping after", CuppingHu(after, diameter_mm, mu), "HU",
+                    Within(kMostCuppingLeftHu)};
   fit.figures.push_back({"cupping before", CuppingHu(before, diameter_mm, mu), "HU"});
   fit.figures.push_back(left);
   if (!(std::abs(left.value) <= kMostCuppingLeftHu)) {

@@ -260,7 +260,8 @@ absl::Status CheckBoneTable(const BoneTable& table) {
                                  2 * kLongestLineIntegral));
   ISO_RETURN_IF_ERROR(CheckRange("bone.most_bone_mm", table.most_bone_mm, 1, 1000));
   ISO_RETURN_IF_ERROR(CheckRange("bone.from_hu", table.from_hu, -200, 1000));
-  ISO_RETURN_IF_ERROR(CheckRange("bone.full_hu", table.full_hu, table.from_hu + 100, 5000));
+  ISO_RETURN_IF_ERROR(
+      CheckRange("bone.full_hu", table.full_hu, table.from_hu + kLeastBoneSpanHu, kMostBoneHu));
   const auto points = static_cast<size_t>(table.line_integrals) * table.bones;
   ISO_RETURN_IF_ERROR(CheckCount("values of the bone table", table.added.size(), points, points));
   const double step = table.most_line_integral / (table.line_integrals - 1);

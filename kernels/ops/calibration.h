@@ -127,10 +127,11 @@ struct BoneTable {
   /// [bone][line integral], 0 without bone; p + added ascends with p.
   std::vector<double> added;
   /// A voxel of the first volume is bone by (HU - from_hu) / (full_hu - from_hu), the bone that the
-  /// table was made for being 1. -200 to 1000; at least 100 more, at most 5000.
+  /// table was made for being 1. -200 to 1000; at least kLeastBoneSpanHu more, at most kMostBoneHu.
   double from_hu = 0, full_hu = 0;
 };
 inline constexpr int kMostBonePoints = 64;
+inline constexpr double kLeastBoneSpanHu = 100, kMostBoneHu = 5000;
 
 /// All that was measured of one detector and its beam. What is empty was not, and nothing is
 /// corrected for it; without a response, frames are normalized by an acquisition's i0 alone.

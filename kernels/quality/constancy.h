@@ -41,8 +41,14 @@ struct Verdict {
   bool passed() const { return value && std::abs(*value - baseline) <= tolerance; }
 };
 
-/// A verdict on each measure of the baseline, in its order. Both have been checked.
+/// Why a measure of a baseline cannot be judged, as a sentence's end; empty: it can. A contrast
+/// that is not above its own tolerance would pass where the disc is gone.
+std::string WhyNotJudged(const Measure& baseline);
+
+/// A verdict on each measure of the baseline that can be judged, in its order. Both have been
+/// checked.
 std::vector<Verdict> Compare(std::span<const Measure> baseline, std::span<const Measure> measures);
+/// Whether there is one, and all are passed.
 bool Passed(std::span<const Verdict> verdicts);
 
 /// A tolerance as people write it.

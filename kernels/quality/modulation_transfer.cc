@@ -15,6 +15,7 @@ namespace {
 constexpr int kFrequencies = 64;
 constexpr double kBinsToAVoxel = 8;
 constexpr int kCenterings = 4;
+constexpr int kSectors = 12;
 
 struct Sample {
   double x, y, value;
@@ -60,6 +61,52 @@ std::vector<DistanceValue> Distances(const std::vector<Sample>& samples) {
   values.reserve(samples.size());
   for (const Sample& s : samples) values.push_back({std::hypot(s.x, s.y), s.value});
   return values;
+}
+
+// The transfer function of an edge without each of its sectors in turn.
+absl::StatusOr<std::vector<FrequencyCurve>> WithoutSectors(const std::vector<Sample>& samples,
+                                                           double from, double width, int bins,
+                                                           double end) {
+  std::vector<FrequencyCurve> curves;
+  for (int left_out = 0; left_out < kSectors; ++left_out) {
+    std::vector<Sample> others;
+    for (const Sample& s : samples) {
+      const double turn = std::atan2(s.y, s.x) / (2 * kPi) + 0.5;
+      if (static_cast<int>(turn * kSectors) % kSectors != left_out) others.push_back(s);
+    }
+    ISO_ASSIGN_OR_RETURN(const std::vector<double> spread,
+                         SpreadByDistance(Distances(others), from, width, bins));
+    curves.push_back(TransformSpread(spread, width, end));
+  }
+  return curves;
+}
+
+// By the delete-a-group jackknife.
+double SigmaAt(const std::vector<FrequencyCurve>& curves, double frequency) {
+  const auto groups = static_cast<double>(curves.size());
+  double mean = 0, squares = 0;
+  for (const FrequencyCurve& curve : curves) mean += curve.At(frequency) / groups;
+  for (const FrequencyCurve& curve : curves) {
+    squares += (curve.At(frequency) - mean) * (curve.At(frequency) - mean);
+  }
+  return std::sqrt((groups - 1) / groups * squares);
+}
+
+absl::Status JudgeHalf(const std::vector<FrequencyCurve>& curves, EdgeTransfer& edge) {
+  const std::optional<double> half = edge.mtf.FallsTo(0.5);
+  const double at = half.value_or(edge.mtf.frequencies.back());
+  edge.half_sigma = SigmaAt(curves, at);
+  if (!(edge.half_sigma <= kMostHalfSigma)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "noise moves the transfer function of an edge of %.0f HU by %.2f (standard deviation) at "
+        "%.3f per mm; legal is %g at most: less noise, or the mean of several scans",
+        edge.contrast, edge.half_sigma, at, kMostHalfSigma));
+  }
+  if (!half) return absl::OkStatus();
+  const double step = edge.mtf.frequencies[1];
+  const double fall = (edge.mtf.At(*half - step) - edge.mtf.At(*half + step)) / (2 * step);
+  if (fall > 0) edge.half_sigma_per_mm = edge.half_sigma / fall;
+  return absl::OkStatus();
 }
 
 // Samples from where the wire is thought to be in a slice.
@@ -155,6 +202,9 @@ absl::StatusOr<EdgeTransfer> MeasureEdge(const VolumeView& volume, const Rod& ro
     result.spread.frequencies.push_back(from + (i + 0.5) * width);
     result.spread.values.push_back(spread[i]);
   }
+  ISO_ASSIGN_OR_RETURN(const std::vector<FrequencyCurve> curves,
+                       WithoutSectors(samples, from, width, bins, 0.5 / pixel));
+  ISO_RETURN_IF_ERROR(JudgeHalf(curves, result));
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/recon/acquisition.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -55,6 +56,13 @@ absl::Status ValidateCalibration(const Acquisition& acquisition) {
 }
 
 }  // namespace
+
+Acquisition AsLineIntegrals(Acquisition acquisition) {
+  acquisition.pixel_type = PixelType::kFloat32LineIntegrals;
+  if (acquisition.calibration) acquisition.corrected_by = std::move(acquisition.calibration);
+  acquisition.calibration = nullptr;
+  return acquisition;
+}
 
 absl::Status ValidateAcquisition(const Acquisition& acquisition) {
   const Detector& d = acquisition.detector;

@@ -21,8 +21,6 @@ constexpr int64_t PixelBytes(PixelType type) { return type == PixelType::kUint16
 struct GatedScan {
   Trajectory whole;
   ChosenViews chosen;
-  /// What its counts were corrected with, for the scale of the volume; or null.
-  std::shared_ptr<const ops::Calibration> calibration;
 };
 
 /// What was (or will be) acquired.
@@ -33,6 +31,9 @@ struct Acquisition {
   Trajectory trajectory;  // planned; normalised
   /// What counts are corrected with, valid (ops::CheckCalibration); null: i0_counts alone.
   std::shared_ptr<const ops::Calibration> calibration;
+  /// Of line integrals that were counts: what has corrected these, for the scale of the volume; or
+  /// null.
+  std::shared_ptr<const ops::Calibration> corrected_by;
   /// Of frames of some phases only (kernels/recon/gating): what part of the arc each stands for
   /// hangs on the whole scan. Null: these are all frames.
   std::shared_ptr<const GatedScan> gated;
@@ -40,6 +41,10 @@ struct Acquisition {
   /// Of all frames that were taken.
   const Trajectory& whole_trajectory() const { return gated ? gated->whole : trajectory; }
 };
+
+/// The same frames as line integrals that have been corrected: volumes of them are on the scale of
+/// volumes of the frames themselves.
+Acquisition AsLineIntegrals(Acquisition acquisition);
 
 /// Bytes of one frame's pixels.
 inline int64_t FrameBytes(const Acquisition& acquisition) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
@@ -50,9 +52,14 @@ absl::StatusOr<int> SlicesAtOnce(const ops::RingSpec& spec, const ops::RemoveRin
 
 }  // namespace
 
-absl::Status RemoveRings(const Trajectory& trajectory, const VolumeGrid& grid,
-                         const ops::Registry& registry, ops::Device& device,
-                         HostView3<float> hounsfield) {
+std::string ToText(const RingsTakenOff& rings) {
+  return absl::StrFormat("rings: %.2g HU (RMS), %.3g HU at most, were taken off the volume",
+                         rings.rms_hu, rings.most_hu);
+}
+
+absl::StatusOr<RingsTakenOff> RemoveRings(const Trajectory& trajectory, const VolumeGrid& grid,
+                                          const ops::Registry& registry, ops::Device& device,
+                                          HostView3<float> hounsfield) {
   ISO_ASSIGN_OR_RETURN(const ops::RingSpec spec, SpecOf(trajectory, grid));
   ISO_RETURN_IF_ERROR(ops::CheckRings(spec));
   ISO_RETURN_IF_ERROR(ops::CheckSameShape("the volume", hounsfield.shape(), grid.shape()));
@@ -66,14 +73,27 @@ absl::Status RemoveRings(const Trajectory& trajectory, const VolumeGrid& grid,
   ISO_ASSIGN_OR_RETURN(const auto session, device.NewSession());
   ISO_ASSIGN_OR_RETURN(const auto volume, session->NewVolume(SlicesOf(grid, 0, at_once)));
   ISO_ASSIGN_OR_RETURN(const auto remove, factory(*session, spec));
+  RingsTakenOff rings;
+  double squares = 0;
+  std::vector<float> before;  // a slice
   for (int first = 0; first < grid.nz; first += at_once) {
     const int slices = std::min(at_once, grid.nz - first);
     ISO_RETURN_IF_ERROR(volume->Reshape(SlicesOf(grid, first, slices)));
     ISO_RETURN_IF_ERROR(volume->Upload(0, hounsfield.slices(first, slices)));
     ISO_RETURN_IF_ERROR(remove->Run(first, *volume));
-    ISO_RETURN_IF_ERROR(volume->Download(0, hounsfield.slices(first, slices)));
+    for (int z = 0; z < slices; ++z) {
+      const HostView3<float> slice = hounsfield.slices(first + z, 1);
+      before.assign(slice.span().begin(), slice.span().end());
+      ISO_RETURN_IF_ERROR(volume->Download(z, slice));
+      for (size_t i = 0; i < before.size(); ++i) {
+        const double off = static_cast<double>(before[i]) - slice.span()[i];
+        squares += off * off;
+        rings.most_hu = std::max(rings.most_hu, std::abs(off));
+      }
+    }
   }
-  return session->Synchronize();
+  rings.rms_hu = std::sqrt(squares / static_cast<double>(grid.voxels()));
+  return rings;
 }
 
 }  // namespace isocenter::recon

@@ -8,7 +8,7 @@ ops::HounsfieldScale HounsfieldScaleOf(const Acquisition& acquisition,
                                        const FdkSettings& settings) {
   ops::HounsfieldScale scale{.mu_water_per_mm = settings.mu_water_per_mm};
   const auto& calibration =
-      acquisition.gated ? acquisition.gated->calibration : acquisition.calibration;
+      acquisition.calibration ? acquisition.calibration : acquisition.corrected_by;
   if (calibration == nullptr) return scale;
   const ops::Calibration& known = *calibration;
   if (known.mu_water_per_mm > 0) scale.mu_water_per_mm = known.mu_water_per_mm;

@@ -22,7 +22,8 @@ struct FdkSettings {
   std::string backproject_method;
 };
 
-/// What the acquisition's calibration knows of it, and the rest from the settings.
+/// What the acquisition's calibration, or the one that has corrected it, knows of it, and the rest
+/// from the settings.
 ops::HounsfieldScale HounsfieldScaleOf(const Acquisition& acquisition, const FdkSettings& settings);
 
 /// Errors: INVALID_ARGUMENT naming the field as a protocol has it, its value and what is legal.

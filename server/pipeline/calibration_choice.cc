@@ -96,8 +96,8 @@ absl::StatusOr<CalibrationChoice> Without(const AcquisitionRequest& request, std
 }
 
 /// Nobody asked for a correction. Who keeps a set that fits may have forgotten to.
-CalibrationChoice NoneWanted(const std::vector<CalibrationLabel>& kept,
-                             const AcquisitionRequest& request, absl::Time now) {
+CalibrationChoice WhereNoneIsAskedFor(const std::vector<CalibrationLabel>& kept,
+                                      const AcquisitionRequest& request, absl::Time now) {
   if (request.acquisition.pixel_type != recon::PixelType::kUint16Counts) return {};
   const std::optional<Candidate> best = Best(kept, request, now);
   if (!best || !best->misfits.empty() || !best->valid) return {};
@@ -115,7 +115,9 @@ absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<Calibratio
                                                     const AcquisitionRequest& request,
                                                     absl::Time now) {
   if (absl::Status named = CheckNamed(request); !named.ok()) return named;
-  if (request.calibration_policy == CalibrationPolicy::kNone) return NoneWanted(kept, request, now);
+  if (request.calibration_policy == CalibrationPolicy::kNone) {
+    return WhereNoneIsAskedFor(kept, request, now);
+  }
   if (request.is_without_calibration) {
     return CalibrationChoice{.warning =
                                  jobs::JobWarning{jobs::WarningKind::kCalibration, std::nullopt,

@@ -7,11 +7,13 @@
 
 #include "client/formats/meta_image.h"
 #include "tests/client/command.h"
+#include "tests/client/test_files.h"
 #include "tests/client/xa_file.h"
 
 namespace isocenter::client_test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 /// Volumes of one run: by these flags, on a grid that sees it whole.
@@ -28,6 +30,7 @@ std::vector<float> Reconstructed(const TemporaryDirectory& directory, const std:
     const bool has_metal = run.find("without") == std::string::npos;
     EXPECT_EQ(outcome.err.find("metal: no voxel above 3000 HU") == std::string::npos, has_metal)
         << outcome.err;
+    EXPECT_EQ(outcome.err.find(" ml in 1 piece; ") != std::string::npos, has_metal) << outcome.err;
   }
   const auto volume = formats::ReadMetaImage(mha);
   EXPECT_TRUE(volume.ok()) << volume.status();
@@ -59,17 +62,20 @@ TEST(SecondPass, RingsAndStripesBesideOthers) {
   XaFile run;
   run.spheres = {{{20, 0, 0}, 12, 0.02}};
   ASSERT_TRUE(WriteXa(path, run));
+  const std::string json = (directory / "volume.json").string();
   const auto reconstructed = [&](std::vector<std::string> flags) {
     const std::string mha = (directory / "volume.mha").string();
-    flags.insert(flags.begin(),
-                 {"reconstruct", path, "--out", mha, "--grid", "48x48x32", "--voxel-mm", "2.5"});
+    flags.insert(flags.begin(), {"reconstruct", path, "--out", mha, "--grid", "48x48x32",
+                                 "--voxel-mm", "2.5", "--json", json});
     const Outcome outcome = RunCommand(flags);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return formats::ReadMetaImage(mha)->voxels;
   };
   const auto plain = reconstructed({});
   EXPECT_NE(reconstructed({"--stripes"}), plain);
+  EXPECT_THAT(ReadBytes(json), ContainsRegex("\"stripes: [0-9.e-]+ of a line integral"));
   EXPECT_NE(reconstructed({"--rings"}), plain);
+  EXPECT_THAT(ReadBytes(json), ContainsRegex("\"rings: [0-9.e-]+ HU .RMS., [0-9.e+-]+ HU at most"));
   EXPECT_NE(reconstructed({"--rings", "--algorithm", "sirt", "--iterations", "1"}),
             reconstructed({"--algorithm", "sirt", "--iterations", "1"}));
 }

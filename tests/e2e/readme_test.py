@@ -1,5 +1,7 @@
-"""Somebody who types what README.md says: its blocks of shell commands, in their order, in one shell and an empty directory."""
+"""Somebody who types what README.md says, its blocks of shell commands in their order, in one shell and an empty directory; and a physicist
+with the page and nothing else, what "A new station" says, on a small detector."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -13,6 +15,14 @@ README = pathlib.Path(docs.DOCS.parent / "README.md")
 LEFT_OUT = {
     "./dev demo": "installs packages, builds and tests; these tests are a part of that",
     "RabbitCTRunner": "the benchmark's runner is not free to be copied, and its data set takes minutes and 2.4 GB",
+}
+
+# The page's sizes take minutes.
+SMALLER = {
+    "310x240 --pitch-mm 1.232": "155x120 --pitch-mm 2.464",
+    "256x256x256 --voxel-mm 0.7": "128x128x128 --voxel-mm 1.4",
+    "--frames 360": "--frames 180",
+    "--frames 120": "--frames 60",
 }
 
 
@@ -55,6 +65,46 @@ class ReadmeTest(support.ServiceTest):
         for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
             if not link.startswith("http"):
                 self.assertTrue((README.parent / link).exists(), link)
+
+
+class NewStationTest(support.ServiceTest):
+    def test_the_block_makes_a_set_and_an_acceptance(self):
+        (block,) = docs.blocks(docs.section("user-guide/physicist.md", "A new station"), "sh")
+        for written, small in SMALLER.items():
+            self.assertIn(written, block)
+            block = block.replace(written, small)
+        programs = pathlib.Path(isocenter.binary("isocenter")).resolve().parent
+        desk = self.folder / "desk"
+        desk.mkdir()
+        # A day later: the same, whose contrasts are below their tolerance, and another room's.
+        later = "isocenter qa accepted.mha --baseline accepted.json --json later.json\nisocenter qa phantom.mha --baseline accepted.json"
+        done = subprocess.run(
+            ["bash", "-c", f"set -eo pipefail\n{block}\n{later}"],
+            cwd=desk,
+            env={"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(self.folder)},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, 3, said)
+        self.assertRegex(said, r"NOT PASSED")
+        self.assertRegex(said, r"(?m)^FIGURE +VALUE +UNIT +LEGAL$")
+        self.assertRegex(said, r"(?m)^lag removed +99\.\d+ +% +at least 95$")
+        accepted, later = (json.loads((desk / name).read_text()) for name in ("accepted.json", "later.json"))
+        measures = {each["name"]: each["value"] for each in accepted["measures"]}
+        self.assertLess(abs(measures["water_hu"]), 10)
+        self.assertLess(abs(measures["insert_teflon_hu"] - 990), 15)
+        self.assertTrue(later["passed"])
+        judged = {each["name"] for each in later["verdicts"]}
+        not_judged = {each["name"]: each["why"] for each in later["not_judged"]}
+        self.assertEqual(judged & not_judged.keys(), set())
+        for name, value in measures.items():
+            self.assertIn(name, judged | not_judged.keys())
+            if name in not_judged:
+                self.assertLess(value, 0.6)
+                self.assertIn("a disc that is gone", not_judged[name])
 
 
 if __name__ == "__main__":

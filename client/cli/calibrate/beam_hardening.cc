@@ -9,6 +9,7 @@
 #include "client/cli/calibrate/sweep_source.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/hardness_fit.h"
+#include "kernels/calibrate/lag_removal.h"
 #include "kernels/calibrate/transmission.h"
 #include "kernels/calibrate/water_fit.h"
 #include "proto/wire/calibration.h"
@@ -35,9 +36,15 @@ absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double
   }
   calibrate::CylinderScan cylinder;
   const int step = std::max(1, scan.frames() / calibrate::kUsedScanViews);
-  ISO_RETURN_IF_ERROR(scan.Read(step, [&](int frame, std::span<const uint16_t> counts) {
-    const absl::StatusOr<std::vector<float>> transmission = calibrate::Transmission(
-        counts, *opened.calibration.response, opened.calibration.defects, scan.detector());
+  const bool lags = !opened.calibration.lag.empty();
+  calibrate::LagRemoval lag(opened.calibration.lag);
+  ISO_RETURN_IF_ERROR(scan.Read(lags ? 1 : step, [&](int frame, std::span<const uint16_t> counts) {
+    std::vector<float> normalized =
+        calibrate::Normalized(counts, *opened.calibration.response, opened.calibration.defects);
+    if (lags) lag.Run(normalized);
+    if (frame % step != 0) return absl::OkStatus();
+    const absl::StatusOr<std::vector<float>> transmission =
+        calibrate::Transmission(std::move(normalized), scan.detector());
     if (!transmission.ok()) return transmission.status();
     return calibrate::AddRays(*transmission, scan.trajectory()[frame], scan.detector(), frame,
                               cylinder.rays);

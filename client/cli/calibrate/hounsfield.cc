@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/calibrate/commands.h"
@@ -40,9 +41,25 @@ absl::Status CheckNoTable(const OpenedSet& opened, bool replace) {
       "table"));
 }
 
-/// Of volumes only DICOM's tell their X-rays.
-absl::Status CheckBeam(const OpenedSet& opened, const std::string& volume) {
-  if (!std::filesystem::is_directory(volume)) return absl::OkStatus();
+/// What a volume does not tell of the set that its frames were corrected with. The service's own
+/// say so in their comments.
+std::string UntoldSet(const OpenedSet& opened, const std::string& volume,
+                      const std::string& comments) {
+  const std::string& name = opened.set.name();
+  if (absl::StrContains(comments, absl::StrCat("calibration ", name, ","))) return "";
+  return absl::StrCat(
+      "--volume: ", volume, ": ",
+      absl::StrContains(comments, "calibration ")
+          ? "it was made with another calibration set than "
+          : "it does not tell with which calibration set it was made; taken for granted is ",
+      "'", name,
+      "' without an HU table: a table made of another reconstruction's HU is wrong for this "
+      "set's");
+}
+
+/// Of volumes only DICOM's tell their X-rays. Returns what is to be warned of, or nothing.
+absl::StatusOr<std::string> CheckBeam(const OpenedSet& opened, const std::string& volume) {
+  if (!std::filesystem::is_directory(volume)) return UntoldSet(opened, volume, "");
   ISO_ASSIGN_OR_RETURN(const formats::SeriesBeam beam, formats::ReadSeriesBeam(volume));
   v1::AcquisitionHeader header;
   *header.mutable_detector() = opened.set.detector();
@@ -52,7 +69,7 @@ absl::Status CheckBeam(const OpenedSet& opened, const std::string& volume) {
     header.set_station_name(beam.station_name);
   }
   const std::vector<std::string> misfits = FitOf(opened.set, header).misfits;
-  if (misfits.empty()) return absl::OkStatus();
+  if (misfits.empty()) return UntoldSet(opened, volume, beam.comments);
   return absl::InvalidArgumentError(
       absl::StrCat("--volume: ", volume, ": ", ops::MisfitText(opened.set.name(), misfits),
                    "; legal is a volume of the set's own station and tube voltage"));
@@ -70,7 +87,7 @@ absl::Status Calibrate(const Options& options) {
         absl::StrCat(options.inserts, ": ", inserts.status().message()));
   }
   ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
-  ISO_RETURN_IF_ERROR(CheckBeam(opened, options.volume));
+  ISO_ASSIGN_OR_RETURN(const std::string untold, CheckBeam(opened, options.volume));
   ISO_ASSIGN_OR_RETURN(const calibrate::HounsfieldFit fit,
                        calibrate::FitHounsfield(volume.view(), volume.grid, *std::move(inserts)));
   std::vector<TableRow> rows = {{"INSERT", "VOXELS", "MEAN HU", "SIGMA HU", "TRUE HU"}};
@@ -84,10 +101,15 @@ absl::Status Calibrate(const Options& options) {
   *opened.set.mutable_hounsfield() =
       wire::ToProto(ops::Calibration{.hounsfield = fit.table}).hounsfield();
   std::vector<std::string> warnings = fit.warnings;
+  if (!untold.empty()) warnings.push_back(untold);
   if (opened.calibration.water.coefficient.empty()) {
     warnings.push_back(
         "the set has no water polynomial (`isocenter calibrate beam-hardening`), and the table is "
         "right for volumes alone that are made without one, as --volume must have been");
+  } else {
+    for (std::string& warning : calibrate::WaterOff(fit.inserts)) {
+      warnings.push_back(std::move(warning));
+    }
   }
   return WriteInto(std::move(opened.set), {"hu", fit.figures, PictureOf(fit), std::move(warnings)},
                    options.set);

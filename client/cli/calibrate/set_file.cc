@@ -147,9 +147,9 @@ absl::Status CheckLabel(const v1::CalibrationSet& label, const SweepSource& swee
 }
 
 std::string FigureTable(const calibrate::Figures& figures) {
-  std::vector<TableRow> rows = {{"FIGURE", "VALUE", "UNIT"}};
+  std::vector<TableRow> rows = {{"FIGURE", "VALUE", "UNIT", "LEGAL"}};
   for (const calibrate::Figure& figure : figures) {
-    rows.push_back({figure.name, absl::StrFormat("%.6g", figure.value), figure.unit});
+    rows.push_back({figure.name, absl::StrFormat("%.6g", figure.value), figure.unit, figure.limit});
   }
   return FormatTable(rows);
 }
@@ -157,7 +157,9 @@ std::string FigureTable(const calibrate::Figures& figures) {
 nlohmann::ordered_json ToJson(const calibrate::Figures& figures) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const calibrate::Figure& figure : figures) {
-    all.push_back({{"name", figure.name}, {"value", figure.value}, {"unit", figure.unit}});
+    nlohmann::ordered_json& told = all.emplace_back(nlohmann::ordered_json{
+        {"name", figure.name}, {"value", figure.value}, {"unit", figure.unit}});
+    if (!figure.limit.empty()) told["legal"] = figure.limit;
   }
   return all;
 }
@@ -189,6 +191,14 @@ absl::Status WriteInto(v1::CalibrationSet set, Report report, IntoSet into) {
     report.warnings.push_back(absl::StrCat("the set's part of `isocenter calibrate ", command,
                                            "` was measured before the ", report.part,
                                            " that it has now; measure it anew"));
+  }
+  const ops::Validity validity{wire::TimeFromProto(set.valid_from()),
+                               wire::TimeFromProto(set.valid_until())};
+  if (!validity.Has(absl::Now())) {
+    report.warnings.push_back(
+        absl::StrCat(ops::NotValidText(set.name(), validity),
+                     ": a service refuses or warns of it, as the protocol says; `isocenter "
+                     "calibrate detector` begins a new one"));
   }
   if (into.to.out.empty()) into.to.out = into.into;
   if (!into.name.empty() && into.name != set.name()) {

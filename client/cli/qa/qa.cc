@@ -123,13 +123,22 @@ absl::Status CheckOptions(const Options& options) {
       {.flag = "--report", .path = options.report, .endings = {".html", ".htm"}, .inputs = inputs});
 }
 
-absl::StatusOr<std::vector<Verdict>> CompareWithFile(const Options& options,
-                                                     const std::vector<Measure>& measures) {
-  if (options.baseline.empty()) return std::vector<Verdict>();
+/// Those of --baseline; none where it is not given.
+absl::StatusOr<std::vector<Measure>> BaselineOf(const Options& options) {
+  if (options.baseline.empty()) return std::vector<Measure>();
   ISO_ASSIGN_OR_RETURN(const std::string text,
                        formats::ReadText(options.baseline, kMostBaselineBytes));
-  ISO_ASSIGN_OR_RETURN(const std::vector<Measure> baseline, ParseBaseline(text, options.baseline));
-  return quality::Compare(baseline, measures);
+  return ParseBaseline(text, options.baseline);
+}
+
+/// Names of what cannot be judged, and why.
+std::vector<std::pair<std::string, std::string>> NotJudged(const std::vector<Measure>& baseline) {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const Measure& measure : baseline) {
+    const std::string why = quality::WhyNotJudged(measure);
+    if (!why.empty()) list.emplace_back(measure.name, why);
+  }
+  return list;
 }
 
 /// Said of a room of which the server had kept nothing: its name may be mistyped. Nothing where
@@ -214,13 +223,19 @@ std::string Table(const std::vector<Measure>& measures, const std::vector<Verdic
 
 absl::Status Report(const Options& options, const formats::Volume& volume,
                     const QualityPhantom& phantom, const quality::PhantomStudy& study,
-                    const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts) {
+                    const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts,
+                    const std::vector<std::pair<std::string, std::string>>& not_judged) {
   const std::string name = options.volume.empty() ? options.job : options.volume;
   nlohmann::ordered_json json = {{"volume", name}, {"phantom", phantom.name}};
   json["measures"] = ToJson(measures);
   if (!verdicts.empty()) {
     json["passed"] = quality::Passed(verdicts);
     json["verdicts"] = ToJson(verdicts);
+  }
+  json["not_judged"] = nlohmann::ordered_json::array();
+  for (const auto& [figure, why] : not_judged) {
+    json["not_judged"].push_back({{"name", figure}, {"why", why}});
+    std::fprintf(stderr, "isocenter: not judged: %s: %s\n", figure.c_str(), why.c_str());
   }
   json.update(ToJson(study));
   ISO_RETURN_IF_ERROR(options.json.Report(Table(measures, verdicts), json));
@@ -231,7 +246,8 @@ absl::Status Report(const Options& options, const formats::Volume& volume,
                                                              .phantom = phantom,
                                                              .study = study,
                                                              .measures = measures,
-                                                             .verdicts = verdicts}));
+                                                             .verdicts = verdicts,
+                                                             .not_judged = not_judged}));
   return formats::WriteText(options.report, html);
 }
 
@@ -281,13 +297,20 @@ absl::Status Qa(const Options& options) {
   for (const std::string& tolerance : options.tolerances) {
     ISO_RETURN_IF_ERROR(quality::SetTolerance(tolerance, measures));
   }
-  ISO_ASSIGN_OR_RETURN(std::vector<Verdict> verdicts, CompareWithFile(options, measures));
+  ISO_ASSIGN_OR_RETURN(const std::vector<Measure> baseline, BaselineOf(options));
+  std::vector<Verdict> verdicts = quality::Compare(baseline, measures);
+  if (!baseline.empty() && verdicts.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.baseline, ": none of its ", baseline.size(), " figures can be judged: ",
+        baseline.front().name, ": ", quality::WhyNotJudged(baseline.front())));
+  }
   if (options.record) {
     ISO_ASSIGN_OR_RETURN(std::vector<Verdict> judged, Record(options, measures));
     if (verdicts.empty()) verdicts = std::move(judged);
   }
   PrintUnmeasured(study);
-  ISO_RETURN_IF_ERROR(Report(options, volume, phantom, study, measures, verdicts));
+  ISO_RETURN_IF_ERROR(Report(options, volume, phantom, study, measures, verdicts,
+                             NotJudged(baseline.empty() ? measures : baseline)));
   return Judge(verdicts);
 }
 

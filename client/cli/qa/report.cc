@@ -202,10 +202,12 @@ std::string Figures(const Report& report) {
   return out + "</table>\n";
 }
 
-std::string Missing(const quality::PhantomStudy& study) {
-  if (study.unmeasured.empty()) return "";
-  std::string out = "<h2>Not measured</h2>\n<table>\n";
-  for (const auto& [name, why] : study.unmeasured) {
+/// Names and reasons, if there are any.
+std::string Reasons(const char* heading,
+                    const std::vector<std::pair<std::string, std::string>>& list) {
+  if (list.empty()) return "";
+  std::string out = absl::StrCat("<h2>", heading, "</h2>\n<table>\n");
+  for (const auto& [name, why] : list) {
     absl::StrAppend(&out, "<tr><td>", EscapeMarkup(name), "<td>", EscapeMarkup(why), "</tr>\n");
   }
   return out + "</table>\n";
@@ -236,7 +238,8 @@ absl::StatusOr<std::string> RenderReport(const Report& report) {
   return absl::StrCat(
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Image quality</title>"
       "<style>",
-      kStyle, "</style>\n", Heading(report), Figures(report), Missing(report.study),
+      kStyle, "</style>\n", Heading(report), Figures(report),
+      Reasons("Not judged", report.not_judged), Reasons("Not measured", report.study.unmeasured),
       Sharpness(report.study), noise, Linearity(report.study), Detection(report.study), pictures,
       "</html>\n");
 }

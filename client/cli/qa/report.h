@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,6 +19,8 @@ struct Report {
   const quality::PhantomStudy& study;
   const std::vector<quality::Measure>& measures;
   const std::vector<quality::Verdict>& verdicts;  // empty: there is no baseline
+  /// Names of figures that no baseline of such a value can judge, and why.
+  const std::vector<std::pair<std::string, std::string>>& not_judged;
 };
 
 /// Nothing of it is loaded from elsewhere. Errors: those of EncodePng.

@@ -33,6 +33,11 @@ Json SharpnessJson(const quality::PhantomStudy& study) {
     json[name] = CurveJson(measured->transfer.mtf);
     json[name]["insert"] = measured->name;
     json[name]["contrast_hu"] = measured->transfer.contrast;
+    json[name]["sigma_at_half"] = measured->transfer.half_sigma;
+    if (measured->transfer.half_sigma_per_mm) {
+      json[name]["mtf50_per_mm"] = *measured->transfer.mtf.FallsTo(0.5);
+      json[name]["mtf50_sigma_per_mm"] = *measured->transfer.half_sigma_per_mm;
+    }
     json[name]["edge_spread"] = CurveJson(measured->transfer.spread, "mm");
   };
   edge("edge", study.edge);

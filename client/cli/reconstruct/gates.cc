@@ -39,21 +39,25 @@ absl::StatusOr<std::vector<float>> StartOf(const GatedScan& scan, const recon::R
   return volume;
 }
 
-absl::Status Write(const GatedScan& scan, const Gate& gate,
-                   const std::vector<ops::Device*>& devices, std::vector<float> voxels) {
+absl::Status Write(const GatedScan& scan, const std::vector<ops::Device*>& devices,
+                   std::vector<float> voxels, Gate& gate) {
   if (scan.options.rings) {
-    ISO_RETURN_IF_ERROR(recon::RemoveRings(scan.acquisition.trajectory, scan.grid, Backends(),
-                                           *devices[0], {voxels.data(), scan.grid.shape()}));
+    ISO_ASSIGN_OR_RETURN(const recon::RingsTakenOff rings,
+                         recon::RemoveRings(scan.acquisition.trajectory, scan.grid, Backends(),
+                                            *devices[0], {voxels.data(), scan.grid.shape()}));
+    gate.findings.push_back(recon::ToText(rings));
+    std::fprintf(stderr, "isocenter: %s: %s\n", gate.file.string().c_str(),
+                 gate.findings.back().c_str());
   }
   return formats::WriteVolume(
       gate.file, {.grid = PatientGrid(scan.grid, scan.position), .voxels = std::move(voxels)});
 }
 
 /// Each gate by filtered back-projection, one after the other.
-absl::Status BackProjectGates(const GatedScan& scan, const std::vector<Gate>& gates,
+absl::Status BackProjectGates(const GatedScan& scan, std::vector<Gate>& gates,
                               std::span<const float> lines,
                               const std::vector<ops::Device*>& devices) {
-  for (const Gate& gate : gates) {
+  for (Gate& gate : gates) {
     ISO_ASSIGN_OR_RETURN(const recon::GatedFrames frames,
                          recon::ChooseFrames(scan.acquisition, lines, scan.phases, gate.window));
     ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan plan,
@@ -63,7 +67,7 @@ absl::Status BackProjectGates(const GatedScan& scan, const std::vector<Gate>& ga
                          recon::Reconstructor::Create(plan, Backends(), devices));
     std::vector<float> voxels(scan.grid.voxels());
     ISO_RETURN_IF_ERROR(reconstructor->Run(frames.view(), {voxels.data(), scan.grid.shape()}));
-    ISO_RETURN_IF_ERROR(Write(scan, gate, devices, std::move(voxels)));
+    ISO_RETURN_IF_ERROR(Write(scan, devices, std::move(voxels), gate));
   }
   return absl::OkStatus();
 }
@@ -76,7 +80,7 @@ recon::CycleSettings CycleOf(const GatedScan& scan) {
 }
 
 /// All gates together by iterations.
-absl::Status RefineGates(const GatedScan& scan, const std::vector<Gate>& gates,
+absl::Status RefineGates(const GatedScan& scan, std::vector<Gate>& gates,
                          const recon::RefinementPlan& plan, std::span<const float> lines,
                          const LocalFrames& frames, const std::vector<ops::Device*>& devices,
                          std::FILE* progress) {
@@ -98,7 +102,7 @@ absl::Status RefineGates(const GatedScan& scan, const std::vector<Gate>& gates,
       {scan.acquisition, lines, scan.phases, scan.windows}, scan.grid, scan.options.fdk, settings,
       CycleOf(scan), Backends(), devices, {start.data(), scan.grid.shape()}, voxels, report));
   for (size_t i = 0; i < gates.size(); ++i) {
-    ISO_RETURN_IF_ERROR(Write(scan, gates[i], devices, std::move(volumes[i])));
+    ISO_RETURN_IF_ERROR(Write(scan, devices, std::move(volumes[i]), gates[i]));
   }
   return absl::OkStatus();
 }
@@ -134,9 +138,8 @@ int64_t GatedBytes(const GatedScan& scan) {
   return 2 * lines + volumes * recon::VolumeBytes(scan.grid);
 }
 
-absl::Status ReconstructGates(const GatedScan& scan, const std::vector<Gate>& gates,
-                              const Plan& plan, const LocalFrames& frames,
-                              const std::vector<ops::Device*>& devices) {
+absl::Status ReconstructGates(const GatedScan& scan, std::vector<Gate>& gates, const Plan& plan,
+                              const LocalFrames& frames, const std::vector<ops::Device*>& devices) {
   const absl::Time begin = absl::Now();
   ISO_ASSIGN_OR_RETURN(const std::vector<float> lines,
                        recon::LineIntegralsOf(scan.acquisition, Backends(), *devices[0],
@@ -161,6 +164,7 @@ absl::Status ReconstructGates(const GatedScan& scan, const std::vector<Gate>& ga
                                  {"phase_width", gate.window.width},
                                  {"frames", gate.frames},
                                  {"largest_gap_deg", gate.largest_gap_deg},
+                                 {"findings", gate.findings},
                                  {"warnings", gate.warnings}});
   }
   return scan.options.json.Report(text, document);

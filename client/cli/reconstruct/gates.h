@@ -35,6 +35,7 @@ struct Gate {
   size_t frames = 0;
   double largest_gap_deg = 0;
   std::vector<std::string> warnings;
+  std::vector<std::string> findings = {};  // once it is reconstructed
 };
 
 /// One of each window. Errors: those of ChooseViews: too few frames in a gate.
@@ -44,9 +45,9 @@ absl::StatusOr<std::vector<Gate>> GatesOf(const GatedScan& scan);
 /// and volumes.
 int64_t GatedBytes(const GatedScan& scan);
 
-/// `plan` is that of all frames. Errors: those of MakePlan, RefineCycle and WriteVolume.
-absl::Status ReconstructGates(const GatedScan& scan, const std::vector<Gate>& gates,
-                              const Plan& plan, const LocalFrames& frames,
-                              const std::vector<ops::Device*>& devices);
+/// `plan` is that of all frames; gates learn their findings. Errors: those of MakePlan, RefineCycle
+/// and WriteVolume.
+absl::Status ReconstructGates(const GatedScan& scan, std::vector<Gate>& gates, const Plan& plan,
+                              const LocalFrames& frames, const std::vector<ops::Device*>& devices);
 
 }  // namespace isocenter::cli

@@ -153,10 +153,13 @@ absl::Status ReconstructVolume(const ReconstructOptions& options, const Scan& sc
   volume.voxels.resize(scan.grid.voxels());
   const HostView3<float> voxels(volume.voxels.data(), scan.grid.shape());
   const absl::Time begin = absl::Now();
-  ISO_ASSIGN_OR_RETURN(const Outcome outcome, Run(plan, options, devices, frames, voxels));
+  ISO_ASSIGN_OR_RETURN(Outcome outcome, Run(plan, options, devices, frames, voxels));
   if (options.rings) {
-    ISO_RETURN_IF_ERROR(recon::RemoveRings(scan.acquisition.trajectory, scan.grid, Backends(),
-                                           *devices[0], voxels));
+    ISO_ASSIGN_OR_RETURN(const recon::RingsTakenOff rings,
+                         recon::RemoveRings(scan.acquisition.trajectory, scan.grid, Backends(),
+                                            *devices[0], voxels));
+    outcome.findings.push_back(recon::ToText(rings));
+    std::fprintf(stderr, "isocenter: %s\n", outcome.findings.back().c_str());
   }
   const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
   ISO_RETURN_IF_ERROR(formats::WriteVolume(options.out, volume));
@@ -194,7 +197,7 @@ absl::Status Reconstruct(ReconstructOptions options) {
   PrintWarnings(scan.warnings);
   const GatedScan gated{options,       scan.acquisition, scan.grid, scan.position,
                         scan.warnings, windows,          phases,    iterative};
-  ISO_ASSIGN_OR_RETURN(const std::vector<Gate> gates, GatesOf(gated));
+  ISO_ASSIGN_OR_RETURN(std::vector<Gate> gates, GatesOf(gated));
   for (const Gate& gate : gates) PrintWarnings(gate.warnings);
   if (options.print_plan) PrintPlan(*plan, options.json.progress());
   int64_t frames_bytes = scan.source->frame_bytes() * scan.source->header().frame_count();

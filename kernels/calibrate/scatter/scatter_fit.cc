@@ -221,7 +221,8 @@ absl::StatusOr<ScatterFit> FitScatter(const std::vector<ScatterView>& views,
                .gamma_per_mm = 0.002};
   ISO_RETURN_IF_ERROR(ops::CheckScatterKernels(best));
   const Measured measured = Measure(views, mu_water_per_mm);
-  const Figure scatter{"scatter", 100 * measured.scatter, "% of air"};
+  const Figure scatter{"scatter", 100 * measured.scatter, "% of air",
+                       AtLeast(kLeastScatterPercent)};
   if (scatter.value < kLeastScatterPercent) {
     return NotGoodEnough(scatter, absl::StrFormat("%g %% at least", kLeastScatterPercent),
                          "do both acquisitions show the object, and one its scatter?");
@@ -237,7 +238,8 @@ absl::StatusOr<ScatterFit> FitScatter(const std::vector<ScatterView>& views,
     best = kernels;
   }
   ISO_RETURN_IF_ERROR(ops::CheckScatterKernels(best));
-  const Figure missed{"scatter that the kernels miss", 100 * least / measured.share, "%"};
+  const Figure missed{"scatter that the kernels miss", 100 * least / measured.share, "%",
+                      AtMost(kMostScatterMissedPercent)};
   ScatterFit fit{.kernels = best, .missed = PredictScatter(best, shape, views[0].primary)};
   for (size_t b = 0; b < fit.missed.size(); ++b) fit.missed[b] -= views[0].scatter[b];
   fit.figures = {scatter,

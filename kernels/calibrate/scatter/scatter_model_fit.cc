@@ -46,14 +46,15 @@ absl::StatusOr<ScatterModelFit> FitScatterModel(const std::vector<ModelledView>&
         "there is no cell with a primary and a model of its scatter; legal is 1 or more");
   }
   const Figure scatter{"modelled scatter", 100 * sums.scatter / static_cast<double>(sums.cells),
-                       "% of air"};
+                       "% of air", AtLeast(kLeastModelledPercent)};
   if (!(scatter.value >= kLeastModelledPercent)) {
     return NotGoodEnough(scatter, absl::StrFormat("%g %% at least", kLeastModelledPercent),
                          "do both acquisitions show the object, and one its scatter?");
   }
   ScatterModelFit fit{.model = {.scale = sums.sm / sums.mm}};
   const double left = std::max(0.0, sums.ss - fit.model.scale * sums.sm);
-  const Figure missed{"scatter that the model misses", 100 * std::sqrt(left / sums.ss), "%"};
+  const Figure missed{"scatter that the model misses", 100 * std::sqrt(left / sums.ss), "%",
+                      AtMost(kMostModelMissedPercent)};
   fit.figures = {scatter,
                  {"largest ratio of modelled scatter", sums.largest_ratio, ""},
                  missed,

@@ -19,9 +19,7 @@ double AngleBetween(Vec3 a, Vec3 b) { return std::atan2(Norm(Cross(a, b)), Dot(a
 }  // namespace
 
 absl::StatusOr<Acquisition> GatedAcquisition(const Acquisition& scan, ChosenViews chosen) {
-  Acquisition gated = scan;
-  gated.pixel_type = PixelType::kFloat32LineIntegrals;
-  gated.calibration = nullptr;
+  Acquisition gated = AsLineIntegrals(scan);
   gated.trajectory.clear();
   for (const int view : chosen.views) {
     if (view < 0 || view >= static_cast<int>(scan.trajectory.size())) {
@@ -30,8 +28,8 @@ absl::StatusOr<Acquisition> GatedAcquisition(const Acquisition& scan, ChosenView
     }
     gated.trajectory.push_back(scan.trajectory[view]);
   }
-  gated.gated = std::make_shared<const GatedScan>(GatedScan{
-      .whole = scan.trajectory, .chosen = std::move(chosen), .calibration = scan.calibration});
+  gated.gated = std::make_shared<const GatedScan>(
+      GatedScan{.whole = scan.trajectory, .chosen = std::move(chosen)});
   return gated;
 }
 

@@ -18,6 +18,8 @@ namespace isocenter::recon {
 inline constexpr double kMostViewsWithoutMetal = 0.1;
 /// Views that are asked, evenly spread: enough to tell.
 inline constexpr int kViewsAsked = 120;
+/// From one of them to the next.
+constexpr int AskedViewStride(int views) { return (views + kViewsAsked - 1) / kViewsAsked; }
 
 class MetalEvidence {
  public:

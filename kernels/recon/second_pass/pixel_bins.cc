@@ -33,9 +33,7 @@ ProjectionMatrix Binned(const ProjectionMatrix& matrix, const PixelBins& bins) {
 }
 
 Acquisition Binned(const Acquisition& acquisition, const PixelBins& bins) {
-  Acquisition binned = acquisition;
-  binned.pixel_type = PixelType::kFloat32LineIntegrals;
-  binned.calibration = nullptr;
+  Acquisition binned = AsLineIntegrals(acquisition);
   binned.detector = {.columns = acquisition.detector.columns / bins.bin,
                      .rows = acquisition.detector.rows / bins.bin,
                      .pitch_u_mm = acquisition.detector.pitch_u_mm * bins.bin,

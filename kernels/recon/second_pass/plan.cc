@@ -27,13 +27,8 @@ absl::Status CheckBone(const Acquisition& acquisition) {
 absl::StatusOr<ReconstructionPlan> PlanAgain(const ReconstructionPlan& first,
                                              const ops::Registry& registry,
                                              std::span<const ops::Device* const> devices) {
-  Acquisition lines = first.acquisition;
-  lines.pixel_type = PixelType::kFloat32LineIntegrals;
-  lines.calibration = nullptr;
-  ISO_ASSIGN_OR_RETURN(ReconstructionPlan plan, MakePlan(lines, first.grid, first.settings,
-                                                         registry, devices, Arrival::kComplete));
-  plan.hounsfield = first.hounsfield;
-  return plan;
+  return MakePlan(AsLineIntegrals(first.acquisition), first.grid, first.settings, registry, devices,
+                  Arrival::kComplete);
 }
 
 // Of the first device while lines are projected: metal and prior, or bone.
@@ -189,6 +184,9 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
       static_cast<int64_t>(kMostMetalShare * static_cast<double>(plan.grid.voxels()));
   // Voxels are looked for first, then asked for with a chunk of lines.
   const int64_t asking = MetalEvidence::Bytes(most_metal) + lines / plan.views() * plan.chunk_views;
+  // A chunk of lines is kept while it is corrected; for metal it is smaller than what asks.
+  const int64_t bone =
+      plan.settings.bone && !plan.settings.metal ? lines / plan.views() * plan.chunk_views : 0;
   const int64_t metal = plan.settings.metal
                             ? VolumeBytes(plan.grid) + std::max(FindMetalBytes(plan.grid), asking)
                             : 0;
@@ -199,6 +197,7 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
       {"larger chunks of frames", more_frames},
       {"volume that is corrected", VolumeBytes(plan.grid)},
       {"metal", metal},
+      {"bone", bone},
       {"scatter", plan.scatter ? ScatterBytes(*plan.scatter) : 0},
       {"cone-beam artefact", plan.cone_beam ? ConeBeamHostBytes(*plan.cone_beam) : 0},
       {"weights of the second pass", weights}};

@@ -82,7 +82,6 @@ absl::StatusOr<ScatterPlan> MakeScatterPlan(const ReconstructionPlan& first,
   settings.cutoff = 1;
   ISO_ASSIGN_OR_RETURN(plan.coarse, MakePlan(Binned(acquisition, plan), grid, settings, registry,
                                              devices, Arrival::kComplete));
-  plan.coarse.hounsfield = first.hounsfield;
 
   const Detector& detector = acquisition.detector;
   const double aspect =

@@ -17,6 +17,7 @@
 #include "kernels/ops/check.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/cone_beam_pass.h"
+#include "kernels/recon/second_pass/findings.h"
 #include "kernels/recon/second_pass/line_correction.h"
 #include "kernels/recon/second_pass/line_store.h"
 #include "kernels/recon/second_pass/metal_evidence.h"
@@ -69,9 +70,10 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> RemoveScatter();
   absl::StatusOr<bool> Segment();
   absl::StatusOr<bool> AskRays();
-  absl::StatusOr<bool> InterpolateLinearly() { return TakeMetalOut({}); }
+  absl::StatusOr<bool> CountMetal();
+  absl::StatusOr<bool> InterpolateLinearly();
   absl::StatusOr<bool> FindPrior();
-  absl::StatusOr<bool> InterpolateByPrior() { return TakeMetalOut(volume()); }
+  absl::StatusOr<bool> InterpolateByPrior();
   absl::StatusOr<bool> FindBone();
   absl::StatusOr<bool> CorrectBone();
   absl::StatusOr<bool> Reconstruct();
@@ -87,9 +89,14 @@ class SecondPass final : public Refinement {
   int HostThreads() const { return std::max(1, devices_[0]->limits().threads / 2); }
   absl::Status LookForMetal();
   absl::Status LookForBone();
-  absl::StatusOr<bool> TakeMetalOut(HostView3<const float> prior);
   /// The next views to correct, on the device.
   absl::StatusOr<LineChunk> NextChunk();
+  /// Corrects them, and counts what this changes of the views that are asked.
+  absl::Status Counted(const LineChunk& chunk, LineChanges& changes,
+                       const std::function<absl::Status()>& correct);
+  double VoxelMm3() const {
+    return plan_.grid.spacing.x * plan_.grid.spacing.y * plan_.grid.spacing.z;
+  }
   void Then(std::initializer_list<Stage> stages) {
     stages_.insert(stages_.begin(), stages.begin(), stages.end());
   }
@@ -110,6 +117,7 @@ class SecondPass final : public Refinement {
   std::unique_ptr<ops::HostMemory> metal_;  // HU of FindMetal; null: not asked for
   std::unique_ptr<MetalEvidence> evidence_;
   std::vector<float> removed_;  // of a chunk's lines
+  std::vector<float> before_;   // a chunk's lines that are asked, before they are corrected
   std::unique_ptr<StripeCorrection> stripes_;
   std::unique_ptr<ScatterPass> scatter_;  // null: not asked for
   std::unique_ptr<ScatterRemoval> removal_;
@@ -117,8 +125,9 @@ class SecondPass final : public Refinement {
   std::unique_ptr<LineCorrection> correction_;
   std::unique_ptr<Reconstructor> reconstructor_;
   bool started_ = false;
-  int64_t seen_as_metal_ = 0, metal_voxels_ = 0;  // before and after rays were asked
-  bool has_bone_ = false;
+  MetalFindings metal_found_;
+  BoneFindings bone_found_;
+  std::optional<LineChanges> stripes_found_;
   std::deque<Stage> stages_;
   size_t stages_done_ = 0;
   double progress_ = 0;
@@ -232,6 +241,7 @@ absl::StatusOr<bool> SecondPass::RemoveStripes() {
     ISO_ASSIGN_OR_RETURN(stripes_, StripeCorrection::Create(plan_, registry_, *devices_[0]));
   }
   ISO_RETURN_IF_ERROR(stripes_->Run(row_, *store_));
+  stripes_found_ = stripes_->taken_off();
   row_ += plan_.stripe_rows;
   return row_ >= plan_.acquisition.detector.rows;
 }
@@ -256,18 +266,18 @@ absl::StatusOr<bool> SecondPass::RemoveScatter() {
 
 absl::Status SecondPass::LookForMetal() {
   // Of the metal's own HU nothing is known but that they are high: they are kept for the end.
-  ISO_ASSIGN_OR_RETURN(metal_voxels_,
+  ISO_ASSIGN_OR_RETURN(metal_found_.seen_voxels,
                        FindMetal(*plan_.settings.metal, plan_.grid, volume(), metal()));
-  seen_as_metal_ = metal_voxels_;
   return absl::OkStatus();
 }
 
 absl::StatusOr<bool> SecondPass::Segment() {
   ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return LookForMetal(); }));
   if (!looked) return false;
-  if (metal_voxels_ > 0) {
-    Then({&SecondPass::AskRays, &SecondPass::InterpolateLinearly, &SecondPass::Reconstruct,
-          &SecondPass::FindPrior, &SecondPass::InterpolateByPrior, &SecondPass::Reconstruct});
+  if (metal_found_.seen_voxels > 0) {
+    Then({&SecondPass::AskRays, &SecondPass::CountMetal, &SecondPass::InterpolateLinearly,
+          &SecondPass::Reconstruct, &SecondPass::FindPrior, &SecondPass::InterpolateByPrior,
+          &SecondPass::Reconstruct});
   }
   return true;
 }
@@ -285,20 +295,27 @@ absl::StatusOr<bool> SecondPass::AskRays() {
   const HostView3<float> removed(removed_.data(), chunk.lines.shape());
   ISO_RETURN_IF_ERROR(correction_->TakeMetalOut(metal(), {}, {chunk.matrices, removed}));
   for (size_t i = 0; i < removed_.size(); ++i) removed_[i] = before[i] - removed_[i];
-  const int stride = (plan_.views() + kViewsAsked - 1) / kViewsAsked;
+  const int stride = AskedViewStride(plan_.views());
   for (int view = first; view < view_; ++view) {
     if (view % stride != 0) continue;
     evidence_->Add(chunk.matrices[view - first],
                    HostView3<const float>(removed.slices(view - first, 1)));
   }
   if (view_ < plan_.views()) return false;
-  metal_voxels_ = evidence_->Prune(metal());
+  metal_found_.voxels = evidence_->Prune(metal());
   evidence_.reset();
   std::vector<float>().swap(removed_);
   // It has the metal of before on the device.
   ISO_RETURN_IF_ERROR(CollectTrace());
   correction_.reset();
   return true;
+}
+
+absl::StatusOr<bool> SecondPass::CountMetal() {
+  return OnHost([this] {
+    metal_found_.pieces = CountPieces(plan_.grid, metal());
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<bool> SecondPass::FindPrior() {
@@ -310,15 +327,15 @@ absl::StatusOr<bool> SecondPass::FindPrior() {
 
 absl::Status SecondPass::LookForBone() {
   const ops::BoneTable& table = *plan_.acquisition.calibration->bone;
-  has_bone_ = HasBone(table, volume());
-  if (has_bone_) MakeBone(table, volume());
+  bone_found_.voxels = CountBone(table, volume());
+  if (bone_found_.voxels > 0) MakeBone(table, volume());
   return absl::OkStatus();
 }
 
 absl::StatusOr<bool> SecondPass::FindBone() {
   ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return LookForBone(); }));
   if (!looked) return false;
-  if (has_bone_) Then({&SecondPass::CorrectBone, &SecondPass::Reconstruct});
+  if (bone_found_.voxels > 0) Then({&SecondPass::CorrectBone, &SecondPass::Reconstruct});
   return true;
 }
 
@@ -333,15 +350,45 @@ absl::StatusOr<LineChunk> SecondPass::NextChunk() {
   return chunk;
 }
 
-absl::StatusOr<bool> SecondPass::TakeMetalOut(HostView3<const float> prior) {
+absl::Status SecondPass::Counted(const LineChunk& chunk, LineChanges& changes,
+                                 const std::function<absl::Status()>& correct) {
+  const int views = static_cast<int>(chunk.lines.shape().slow), first = view_ - views;
+  const int stride = AskedViewStride(plan_.views());
+  const auto for_asked = [&](const auto& work) {
+    for (int view = 0; view < views; ++view) {
+      if ((first + view) % stride == 0) work(chunk.lines.slices(view, 1).span());
+    }
+  };
+  before_.clear();
+  for_asked([&](std::span<const float> lines) {
+    before_.insert(before_.end(), lines.begin(), lines.end());
+  });
+  ISO_RETURN_IF_ERROR(correct());
+  std::span<const float> before = before_;
+  for_asked([&](std::span<const float> lines) {
+    changes.Add(before.first(lines.size()), lines);
+    before = before.subspan(lines.size());
+  });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SecondPass::InterpolateLinearly() {
   ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
-  ISO_RETURN_IF_ERROR(correction_->TakeMetalOut(metal(), prior, chunk));
+  ISO_RETURN_IF_ERROR(Counted(chunk, metal_found_.replaced,
+                              [&] { return correction_->TakeMetalOut(metal(), {}, chunk); }));
+  return view_ == plan_.views();
+}
+
+absl::StatusOr<bool> SecondPass::InterpolateByPrior() {
+  ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
+  ISO_RETURN_IF_ERROR(correction_->TakeMetalOut(metal(), volume(), chunk));
   return view_ == plan_.views();
 }
 
 absl::StatusOr<bool> SecondPass::CorrectBone() {
   ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
-  ISO_RETURN_IF_ERROR(correction_->CorrectBone(volume(), chunk));
+  ISO_RETURN_IF_ERROR(Counted(chunk, bone_found_.hardened,
+                              [&] { return correction_->CorrectBone(volume(), chunk); }));
   return view_ == plan_.views();
 }
 
@@ -424,21 +471,13 @@ absl::Status SecondPass::Read(HostView3<float> hounsfield) {
 std::vector<std::string> SecondPass::findings() const {
   std::vector<std::string> all;
   if (!readable()) return all;
+  if (stripes_found_) all.push_back(StripesText(*stripes_found_));
   if (scatter_ != nullptr) all.push_back(ToText(scatter_->findings()));
-  // A pass that did nothing looks like one that did: the volume is the first one.
-  if (plan_.settings.metal && metal_voxels_ == 0) {
-    all.push_back(
-        seen_as_metal_ == 0
-            ? absl::StrFormat("metal: no voxel above %g HU in %g mm³ or more: nothing was "
-                              "corrected",
-                              plan_.settings.metal->metal_hu, plan_.settings.metal->least_mm3)
-            : absl::StrFormat("metal: %d voxels above %g HU, but the rays through them "
-                              "lack nothing: nothing was corrected",
-                              seen_as_metal_, plan_.settings.metal->metal_hu));
+  if (plan_.settings.metal) {
+    all.push_back(ToText(metal_found_, *plan_.settings.metal, VoxelMm3()));
   }
-  if (plan_.settings.bone && !has_bone_) {
-    all.push_back(absl::StrFormat("bone: no voxel above %g HU: nothing was corrected",
-                                  plan_.acquisition.calibration->bone->from_hu));
+  if (plan_.settings.bone) {
+    all.push_back(ToText(bone_found_, *plan_.acquisition.calibration->bone, VoxelMm3()));
   }
   if (cone_beam_ != nullptr) all.push_back(cone_beam_->findings());
   return all;

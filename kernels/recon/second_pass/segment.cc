@@ -1,6 +1,7 @@
 #include "kernels/recon/second_pass/segment.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,19 @@ constexpr float kMaybe = -1;
 // are held to be streaks.
 constexpr float kStreakShare = 0.35F;
 
+/// Voxels that may be metal, of which nothing is left when they are taken.
+struct MaybeMetal {
+  static bool Marked(float value) { return value == kMaybe; }
+  static float Taken(float) { return 0; }
+};
+/// Metal's HU, which are above 0; their sign says that they have been taken.
+struct FoundMetal {
+  static bool Marked(float value) { return value > 0; }
+  static float Taken(float value) { return -value; }
+};
+
 /// Pieces of marked voxels, one after the other.
+template <typename Marks>
 class Pieces {
  public:
   Pieces(const VolumeGrid& grid, std::span<float> metal) : grid_(grid), metal_(metal) {}
@@ -30,8 +43,8 @@ class Pieces {
 
  private:
   void Add(int64_t voxel) {
-    if (metal_[voxel] != kMaybe) return;
-    metal_[voxel] = 0;
+    if (!Marks::Marked(metal_[voxel])) return;
+    metal_[voxel] = Marks::Taken(metal_[voxel]);
     piece_.push_back(voxel);
   }
   void AddNeighbours(int64_t voxel) {
@@ -94,7 +107,7 @@ absl::StatusOr<int64_t> FindMetal(const MetalSettings& settings, const VolumeGri
                      " at most"));
   }
   const double voxel_mm3 = grid.spacing.x * grid.spacing.y * grid.spacing.z;
-  Pieces pieces(grid, out);
+  Pieces<MaybeMetal> pieces(grid, out);
   std::vector<Metal> metals;
   float densest = 0;
   for (int64_t i = 0; i < static_cast<int64_t>(hu.size()); ++i) {
@@ -112,6 +125,19 @@ absl::StatusOr<int64_t> FindMetal(const MetalSettings& settings, const VolumeGri
     found += static_cast<int64_t>(piece.voxels.size());
   }
   return found;
+}
+
+int64_t CountPieces(const VolumeGrid& grid, HostView3<float> metal) {
+  const std::span<float> voxels = metal.span();
+  Pieces<FoundMetal> pieces(grid, voxels);
+  int64_t count = 0;
+  for (size_t i = 0; i < voxels.size(); ++i) {
+    if (!FoundMetal::Marked(voxels[i])) continue;
+    pieces.Take(static_cast<int64_t>(i));
+    ++count;
+  }
+  for (float& value : voxels) value = std::abs(value);
+  return count;
 }
 
 void TissueClasses::Attenuations(std::span<const float> hu, float* attenuations) const {
@@ -141,10 +167,8 @@ void MakePrior(const MetalSettings& settings, const ops::HounsfieldScale& scale,
   }
 }
 
-bool HasBone(const ops::BoneTable& table, HostView3<const float> volume) {
-  const std::span<const float> values = volume.span();
-  return std::any_of(values.begin(), values.end(),
-                     [&](float value) { return value > table.from_hu; });
+int64_t CountBone(const ops::BoneTable& table, HostView3<const float> volume) {
+  return std::ranges::count_if(volume.span(), [&](float value) { return value > table.from_hu; });
 }
 
 void MakeBone(const ops::BoneTable& table, HostView3<float> volume) {

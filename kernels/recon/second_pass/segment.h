@@ -27,6 +27,10 @@ int64_t FindMetalBytes(const VolumeGrid& grid);
 absl::StatusOr<int64_t> FindMetal(const MetalSettings& settings, const VolumeGrid& grid,
                                   HostView3<const float> hounsfield, HostView3<float> metal);
 
+/// Pieces of `metal` (as FindMetal makes it) that hang together by voxels' faces. It is changed
+/// while they are counted, and as before afterwards. Host memory: FindMetalBytes at most.
+int64_t CountPieces(const VolumeGrid& grid, HostView3<float> metal);
+
 /// What a model of an object has of a voxel, attenuation in 1/mm: air below air_hu is nothing, soft
 /// tissue from tissue_hu to bone_hu is water, everything else (bone, edges to air) as it is. After
 /// Meyer et al., Med. Phys. 37 (2010) 5482.
@@ -59,8 +63,8 @@ void MakePrior(const MetalSettings& settings, const ops::HounsfieldScale& scale,
 /// Bone beyond twice as dense as that of the table is something else.
 inline constexpr double kMostBoneFraction = 2;
 
-/// Whether MakeBone would find any.
-bool HasBone(const ops::BoneTable& table, HostView3<const float> volume);
+/// Voxels of which MakeBone would find some bone.
+int64_t CountBone(const ops::BoneTable& table, HostView3<const float> volume);
 /// The volume's share of the table's bone, in place.
 void MakeBone(const ops::BoneTable& table, HostView3<float> volume);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/second_pass/metal_evidence.h"
 
 namespace isocenter::recon {
 
@@ -32,8 +33,13 @@ absl::Status StripeCorrection::Run(int first_row, LineStore& lines) {
     ISO_RETURN_IF_ERROR(rows_->Upload(view, rows_of(view)));
   }
   ISO_RETURN_IF_ERROR(remove_->Run(*rows_));
+  const int stride = AskedViewStride(plan_.views());
   for (int view = 0; view < plan_.views(); ++view) {
-    ISO_RETURN_IF_ERROR(rows_->Download(view, rows_of(view)));
+    const HostView3<float> into = rows_of(view);
+    const bool asked = view % stride == 0;
+    if (asked) before_.assign(into.span().begin(), into.span().end());
+    ISO_RETURN_IF_ERROR(rows_->Download(view, into));
+    if (asked) taken_off_.Add(before_, into.span());
   }
   return absl::OkStatus();
 }

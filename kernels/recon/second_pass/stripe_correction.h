@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
+#include "kernels/recon/second_pass/line_changes.h"
 #include "kernels/recon/second_pass/line_store.h"
 #include "kernels/recon/second_pass/plan.h"
 
@@ -20,6 +22,8 @@ class StripeCorrection {
   /// ops::RemoveStripes, of plan.stripe_rows rows from `first_row` on, or of those that are left.
   absl::Status Run(int first_row, LineStore& lines);
 
+  /// Of the rows so far.
+  const LineChanges& taken_off() const { return taken_off_; }
   ops::Timeline& timeline() { return session_->timeline(); }
 
  private:
@@ -29,6 +33,8 @@ class StripeCorrection {
   std::unique_ptr<ops::Session> session_;  // before all that lives in it
   std::unique_ptr<ops::ProjectionStack> rows_;
   std::unique_ptr<ops::RemoveStripes> remove_;
+  std::vector<float> before_;  // of a view's rows
+  LineChanges taken_off_;
 };
 
 }  // namespace isocenter::recon

@@ -72,6 +72,7 @@ std::string ImageComments(const jobs::Job& job) {
       parts.push_back(absl::StrFormat("relative residual %.4g",
                                       job.refinement.iterations.back().relative_residual));
     }
+    for (const std::string& finding : job.refinement.findings) parts.push_back(finding);
   }
   if (!job.facts.filter_description.empty()) {
     parts.push_back(absl::StrCat("filter ", job.facts.filter_description));

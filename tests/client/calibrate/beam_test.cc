@@ -98,6 +98,26 @@ TEST_F(Calibrate, ASetMakesWaterFlatAndZero) {
   EXPECT_NEAR(after.border - after.center, 0, 3);
 }
 
+// Beside the axis a pixel sees other chords from frame to frame, and keeps of those before.
+TEST_F(Calibrate, ACylinderBesideTheAxisNeedsTheLagOfTheSet) {
+  ASSERT_EQ(Detector(50, 22).exit_code, 0);
+  Simulate("step", 160, 22, {"--sweep", "step"});
+  WriteBytes(directory_ / "aside.csv", "0, 40,0,0, 0,0,0\n1, 40,0,0, 0,0,0\n");
+  Simulate("water", 60, 22,
+           {"--phantom", "cylinder", "--scale-mm", "60", "--motion", Path("aside.csv")});
+  const std::vector<std::string> command = {"calibrate",   "beam-hardening", "--scan",
+                                            Path("water"), "--diameter-mm",  "120",
+                                            "--into",      Path("set")};
+  Outcome outcome = RunCommand(command);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("legal is "));
+  ASSERT_EQ(
+      RunCommand({"calibrate", "lag", "--step", Path("step"), "--into", Path("set")}).exit_code, 0);
+  outcome = RunCommand(command);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("the cylinder's axis is at x 40.0"));
+}
+
 // Steps that fill the middle of frames, in the beam of the sweeps.
 TEST_F(Calibrate, BoneIsFittedToSteps) {
   ASSERT_EQ(Detector(50, 71).exit_code, 0);
@@ -210,6 +230,7 @@ TEST_F(Calibrate, HuReplacesATableOnlyWhenToldTo) {
   EXPECT_EQ(Set().hounsfield().point(1).true_hu(), 8);
   EXPECT_THAT(outcome.err, HasSubstr("the set has no water polynomial"));
   EXPECT_THAT(outcome.err, testing::Not(HasSubstr("measure it anew")));
+  EXPECT_THAT(outcome.err, HasSubstr("it does not tell with which calibration set it was made"));
   // What the table was measured with changes.
   Simulate("step", 160, 32, {"--sweep", "step"});
   outcome = RunCommand({"calibrate", "lag", "--step", Path("step"), "--into", Path("set"), "--json",
@@ -219,6 +240,8 @@ TEST_F(Calibrate, HuReplacesATableOnlyWhenToldTo) {
       "the set's part of `isocenter calibrate hu` was measured before the lag that it has now";
   EXPECT_THAT(outcome.err, HasSubstr(kOutdated));
   EXPECT_THAT(ReadBytes(directory_ / "lag.json"), HasSubstr(kOutdated));
+  // What a figure is judged by stands beside it.
+  EXPECT_THAT(ReadBytes(directory_ / "lag.json"), HasSubstr("\"legal\": \"at least 95\""));
 }
 
 }  // namespace

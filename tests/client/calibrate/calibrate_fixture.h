@@ -74,6 +74,20 @@ inline Cup CupOf(const std::filesystem::path& path) {
 class Calibrate : public testing::Test {
  protected:
   void SetUp() override { WriteBytes(directory_ / "room", kPhysics); }
+  /// Whatever a test has measured, its figures are defined in the page that physicists read.
+  void TearDown() override {
+    if (!std::filesystem::exists(directory_ / "set")) return;
+    const std::string page =
+        ReadBytes(std::filesystem::path(ISOCENTER_SOURCE_DIR) / "docs/calibrating.md");
+    const v1::CalibrationSet set = Set();
+    for (const v1::QualityFigure& figure : set.quality()) {
+      const size_t colon = figure.name().find(": ");
+      const std::string unit = figure.unit().empty() ? "1" : figure.unit();
+      const std::string row = absl::StrCat("\n| ", figure.name().substr(0, colon), " | ",
+                                           figure.name().substr(colon + 2), " | ", unit, " | ");
+      EXPECT_NE(page.find(row), std::string::npos) << "docs/calibrating.md has no row" << row;
+    }
+  }
 
   std::string Path(const std::string& name) { return directory_ / name; }
   void Simulate(const std::string& name, int frames, uint64_t seed, std::vector<std::string> what) {

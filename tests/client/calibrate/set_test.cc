@@ -98,6 +98,23 @@ TEST_F(Calibrate, ReconstructTakesOnlySetsThatFit) {
   EXPECT_THAT(ReadBytes(directory_ / "v.json"), HasSubstr(kExpired));
 }
 
+// What is measured into a set that is over would not be used.
+TEST_F(Calibrate, APartOfAnExpiredSetIsWarnedOf) {
+  ASSERT_EQ(Detector(50, 38).exit_code, 0);
+  Simulate("step", 160, 38, {"--sweep", "step"});
+  v1::CalibrationSet expired = Set();
+  wire::SetTime(absl::FromUnixSeconds(0), *expired.mutable_valid_from());
+  wire::SetTime(absl::FromUnixSeconds(86400), *expired.mutable_valid_until());
+  WriteBytes(directory_ / "set", wire::CalibrationFile(expired));
+  const Outcome outcome =
+      RunCommand({"calibrate", "lag", "--step", Path("step"), "--into", Path("set")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(
+      outcome.err,
+      AllOf(HasSubstr("to 1970-01-02 00:00 UTC, which is not now: a service refuses or warns"),
+            HasSubstr("`isocenter calibrate detector` begins a new one")));
+}
+
 // A set of 90 kV and a sweep that does not say of how many it is.
 TEST_F(Calibrate, WhatASweepDoesNotTellIsSaid) {
   ASSERT_EQ(Detector(50, 36).exit_code, 0);

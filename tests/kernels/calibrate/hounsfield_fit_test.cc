@@ -68,6 +68,30 @@ TEST(HounsfieldFit, NamesAnInsertThatIsOffItsNeighbours) {
   EXPECT_THAT(phantom.Fit()->warnings, testing::IsEmpty());
 }
 
+TEST(HounsfieldFit, NamesInsertsOfAnotherSlope) {
+  Phantom phantom;
+  phantom.inserts = {{"bone", {20, 0, 0}, 8, 340}, {"air", {-20, 0, 5}, 8, -1000}};
+  EXPECT_THAT(phantom.Fit()->warnings, testing::IsEmpty());  // 1340 for 1940: a flat one
+  phantom.inserts[0].true_hu = 3500;
+  const auto fit = phantom.Fit();
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  ASSERT_THAT(fit->warnings, testing::SizeIs(1));
+  EXPECT_THAT(fit->warnings[0],
+              testing::AllOf(HasSubstr("from insert 'air' (reads -9"), HasSubstr("true 3500)"),
+                             HasSubstr("rises by 2.3"), HasSubstr("expected is 0.5 to 2")));
+}
+
+TEST(HounsfieldFit, KnowsWhereWaterIsOff) {
+  Phantom phantom;
+  EXPECT_THAT(WaterOff(phantom.Fit()->inserts), testing::IsEmpty());
+  for (float& hu : phantom.voxels) hu += 60;
+  const auto warnings = WaterOff(phantom.Fit()->inserts);
+  ASSERT_THAT(warnings, testing::SizeIs(1));
+  EXPECT_THAT(warnings[0],
+              testing::AllOf(HasSubstr("insert 'water' reads "), HasSubstr("true is 0"),
+                             HasSubstr("near water within 60 HU")));
+}
+
 TEST(HounsfieldFit, AsksForTheTableOfAVolumeThatIsRight) {
   Phantom phantom;
   for (float& hu : phantom.voxels) hu = std::round((hu - 30) / 0.97f / 500) * 500;

@@ -5,6 +5,7 @@
 namespace isocenter::quality {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const std::vector<Measure> kBaseline = {{"noise_hu", 20, 2}, {"water_hu", 1, 4}};
@@ -25,6 +26,26 @@ TEST(Constancy, WhatIsNotMeasuredHasNotPassed) {
   EXPECT_FALSE(verdicts[1].passed());
   EXPECT_FALSE(verdicts[1].value.has_value());
   EXPECT_FALSE(Passed(verdicts));
+}
+
+// A disc that is gone has 0: it must not pass.
+TEST(Constancy, AContrastWithinItsToleranceIsNotJudged) {
+  const std::vector<Measure> baseline = {{"cnr_low-10", 0.4, 0.6}, {"cnr_low-30", 1.6, 0.6}};
+  const std::vector<Measure> gone = {{"cnr_low-10", 0}, {"cnr_low-30", 0}};
+  EXPECT_THAT(WhyNotJudged(baseline[0]),
+              AllOf(HasSubstr("it is 0.40 at the baseline"), HasSubstr("tolerance of 0.60"),
+                    HasSubstr("--tolerance cnr_low-10=30%")));
+  EXPECT_EQ(WhyNotJudged(baseline[1]), "");
+  const auto verdicts = Compare(baseline, gone);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].name, "cnr_low-30");
+  EXPECT_FALSE(Passed(verdicts));
+  std::vector<Measure> closer = {baseline[0]};
+  EXPECT_TRUE(Compare(closer, gone).empty());
+  EXPECT_FALSE(Passed(Compare(closer, gone)));
+  ASSERT_TRUE(SetTolerance("cnr_low-10=30%", closer).ok());
+  EXPECT_FALSE(Passed(Compare(closer, gone)));
+  EXPECT_TRUE(Passed(Compare(closer, std::vector<Measure>{{"cnr_low-10", 0.3}})));
 }
 
 TEST(Constancy, TolerancesAreSetByName) {

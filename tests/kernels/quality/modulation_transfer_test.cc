@@ -11,6 +11,7 @@
 namespace isocenter::quality {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 double GaussianMtf(double sigma, double f) {
@@ -58,9 +59,10 @@ class BlurredDisc {
 constexpr double kRadius = 8;
 const VolumeGrid kGrid = CenteredGrid(72, 72, 16, {0.5, 0.5, 0.5});
 
-MadeVolume Disc(double sigma, double contrast, double noise, Vec3 off = {0.13, -0.21, 0}) {
+MadeVolume Disc(double sigma, double contrast, double noise, Vec3 off = {0.13, -0.21, 0},
+                uint64_t seed = 5) {
   const BlurredDisc disc(kRadius, sigma);
-  phantom::Generator random(5);
+  phantom::Generator random(seed);
   return {kGrid, [&](Vec3 p) {
             return 20 + contrast * disc.At(std::hypot(p.x - off.x, p.y - off.y)) +
                    noise * random.Normal();
@@ -103,6 +105,28 @@ TEST(Edge, BearsNoise) {
   ASSERT_TRUE(edge.ok()) << edge.status();
   const double half = std::sqrt(std::log(2.0) / (2 * kPi * kPi * 0.36));
   EXPECT_NEAR(edge->mtf.FallsTo(0.5).value(), half, 0.05 * half);
+}
+
+// The uncertainty by noise is that of scans that differ in nothing else.
+TEST(Edge, KnowsHowFarNoiseMovesItsHalf) {
+  const double half = std::sqrt(std::log(2.0) / (2 * kPi * kPi * 0.36));
+  double squares = 0, told = 0;
+  constexpr int kScans = 10;
+  for (int scan = 0; scan < kScans; ++scan) {
+    const MadeVolume made = Disc(0.6, 300, 20, {0.13, -0.21, 0}, 50 + scan);
+    const auto edge = MeasureEdge(made.view(), kRod, 4);
+    ASSERT_TRUE(edge.ok()) << edge.status();
+    const double off = edge->mtf.FallsTo(0.5).value() - half;
+    squares += off * off / kScans;
+    told += edge->half_sigma_per_mm.value() / kScans;
+  }
+  printf("50 %% of the MTF is off by %.4f per mm (RMS), told is %.4f\n", std::sqrt(squares), told);
+  EXPECT_LT(std::sqrt(squares), 2 * told);
+  EXPECT_GT(std::sqrt(squares), told / 2);
+  const auto hidden = MeasureEdge(Disc(0.6, 100, 80).view(), kRod, 4);
+  EXPECT_THAT(std::string(hidden.status().message()),
+              AllOf(HasSubstr("noise moves the transfer function of an edge of 1"),
+                    HasSubstr("legal is 0.05 at most")));
 }
 
 TEST(Edge, SaysWhatIsWrong) {

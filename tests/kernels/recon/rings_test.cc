@@ -49,9 +49,16 @@ TEST(RemoveRings, AreAroundTheWorldsAxis) {
   const VolumeGrid grid = Grid();
   std::vector<float> volume = Ring(grid);
   const auto device = OpenDevice("cpu");
-  ASSERT_TRUE(
-      RemoveRings(Circle(), grid, TestRegistry(), *device, {volume.data(), grid.shape()}).ok());
+  const float before = Largest(volume);
+  const auto rings =
+      RemoveRings(Circle(), grid, TestRegistry(), *device, {volume.data(), grid.shape()});
+  ASSERT_TRUE(rings.ok()) << rings.status();
   EXPECT_LT(Largest(volume), 4);
+  EXPECT_NEAR(rings->most_hu, before, 4);
+  EXPECT_GT(rings->rms_hu, 0);
+  EXPECT_LT(rings->rms_hu, rings->most_hu);
+  EXPECT_EQ(ToText(RingsTakenOff{1.5, 20.25}),
+            "rings: 1.5 HU (RMS), 20.2 HU at most, were taken off the volume");
 }
 
 TEST(RemoveRings, AreTheSameInAnyMemory) {
@@ -68,7 +75,9 @@ TEST(RemoveRings, AreTheSameInAnyMemory) {
       RemoveRings(Circle(), grid, TestRegistry(), *small, {parts.data(), grid.shape()}).ok());
   EXPECT_EQ(whole, parts);
   const auto none = OpenDevice("cpu", 1000);
-  EXPECT_EQ(RemoveRings(Circle(), grid, TestRegistry(), *none, {parts.data(), grid.shape()}).code(),
+  EXPECT_EQ(RemoveRings(Circle(), grid, TestRegistry(), *none, {parts.data(), grid.shape()})
+                .status()
+                .code(),
             absl::StatusCode::kResourceExhausted);
 }
 
@@ -79,13 +88,14 @@ TEST(RemoveRings, RefusesWhatIsIllegal) {
   const auto device = OpenDevice("cpu");
   const Trajectory tilted = TurnedToAxis(Circle(), {0, std::sin(0.06), std::cos(0.06)});
   EXPECT_THAT(
-      std::string(RemoveRings(tilted, grid, TestRegistry(), *device, view).message()),
+      std::string(RemoveRings(tilted, grid, TestRegistry(), *device, view).status().message()),
       testing::AllOf(HasSubstr("turned by 3.4"), HasSubstr("legal for rings is at most 2")));
-  EXPECT_EQ(RemoveRings(Circle(), grid, TestRegistry(), *device, view.slices(0, 3)).code(),
+  EXPECT_EQ(RemoveRings(Circle(), grid, TestRegistry(), *device, view.slices(0, 3)).status().code(),
             absl::StatusCode::kInvalidArgument);
   volume[7] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THAT(std::string(RemoveRings(Circle(), grid, TestRegistry(), *device, view).message()),
-              HasSubstr("has a value of nan HU; legal is finite"));
+  EXPECT_THAT(
+      std::string(RemoveRings(Circle(), grid, TestRegistry(), *device, view).status().message()),
+      HasSubstr("has a value of nan HU; legal is finite"));
 }
 
 }  // namespace

@@ -460,7 +460,8 @@ TEST_F(ResultStoreTest, ASecondPassIsDerivedFromTheFirstVolume) {
   job.refinement = {.algorithm = "second_pass_metal_bone",
                     .projector = "joseph",
                     .second_pass = jobs::SecondPassFacts{.metal = true, .bone = true},
-                    .frame_of_reference_uid = stored->frame_of_reference_uid};
+                    .frame_of_reference_uid = stored->frame_of_reference_uid,
+                    .findings = {"metal: 3.41 ml in 2 pieces"}};
   const auto files = StoreAndList(job, TestVolume(job.grid));
   const auto series = archive_->FindSeries({});
   ASSERT_EQ(series->size(), 2u);
@@ -479,7 +480,8 @@ TEST_F(ResultStoreTest, ASecondPassIsDerivedFromTheFirstVolume) {
   EXPECT_TRUE(dataset.tagExists(DCM_DerivationCodeSequence));
   EXPECT_FALSE(dataset.tagExists(DCM_ReferencedImageSequence));
   EXPECT_THAT(String(dataset, DCM_ImageComments),
-              HasSubstr("refined from the frames of job source by second pass: metal and bone"));
+              HasSubstr("refined from the frames of job source by second pass: metal and bone; "
+                        "metal: 3.41 ml in 2 pieces"));
   DcmItem* other = nullptr;
   ASSERT_TRUE(dataset.findAndGetSequenceItem(DCM_SourceImageSequence, other).good());
   OFString uid;

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <memory>
+
 #include "tests/kernels/recon/iterative/small_scan.h"
 
 namespace isocenter::recon {
@@ -34,6 +37,26 @@ TEST(FindMotion, LeavesAStillObjectWhereItIs) {
   EXPECT_EQ(found->poses, std::vector<RigidPose>(40));
   EXPECT_GT(found->evaluations, 0);
   EXPECT_GT(done, 0);
+}
+
+// A volume is on the scale of what has corrected its frames, whatever the protocol says of water.
+TEST(FindMotion, CountsByTheWaterOfTheCalibration) {
+  SmallScan scan = MakeSmallScan(40, 220, 16);
+  const auto device = OpenDevice("cpu");
+  MotionSearch search = Short(40);
+  search.iterations = 1;
+  const auto entropy = [&] {
+    const auto found =
+        FindMotion(scan.acquisition, search, scan.raw(), {}, TestRegistry(), *device);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.ok() ? found->entropy_before : 0;
+  };
+  const double right = entropy();
+  search.fdk.mu_water_per_mm = 2.5 * kMuWater;
+  EXPECT_GT(std::abs(entropy() - right), 0.1);
+  scan.acquisition.corrected_by =
+      std::make_shared<const ops::Calibration>(ops::Calibration{.mu_water_per_mm = kMuWater});
+  EXPECT_EQ(entropy(), right);
 }
 
 TEST(FindMotion, EndsWithTheErrorOfItsProgress) {

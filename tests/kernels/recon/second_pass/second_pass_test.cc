@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
+#include "kernels/recon/second_pass/findings.h"
 #include "kernels/recon/second_pass/segment.h"
 #include "tests/kernels/recon/iterative/small_scan.h"
 #include "tests/kernels/recon/own_memory_device.h"
@@ -22,6 +24,7 @@ namespace isocenter::recon {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 constexpr MetalSettings kMetal{.metal_hu = 3000, .metal_edge_hu = 2000, .least_mm3 = 20};
 
@@ -75,6 +78,37 @@ TEST(FindMetal, RefusesAVolumeThatIsFullOfIt) {
   EXPECT_THAT(std::string(found.status().message()), HasSubstr("101 of 1000 voxels have 2000 HU"));
 }
 
+TEST(CountPieces, CountsWhatHangsTogetherByFacesAndLeavesItAsItIs) {
+  const VolumeGrid grid = CenteredGrid(3, 3, 2, {1, 1, 1});
+  // Two that touch by an edge only, and one that is joined to the first through the next slice.
+  std::vector<float> metal = {5, 5, 0, 0, 0, 4, 0, 0, 0, 0, 5, 0, 0, 6, 0, 0, 0, 9};
+  const std::vector<float> before = metal;
+  EXPECT_EQ(CountPieces(grid, {metal.data(), grid.shape()}), 3);
+  EXPECT_EQ(metal, before);
+}
+
+TEST(Findings, TellWhatWasChangedAndByHowMuch) {
+  LineChanges changes;
+  const std::vector<float> before = {1, 2, 3, 4}, after = {1, 1, 3, 2};
+  changes.Add(before, after);
+  EXPECT_EQ(changes.changed_share(), 0.5);
+  EXPECT_EQ(changes.mean_fall(), 1.5);
+  EXPECT_NEAR(changes.rms(), std::sqrt(5. / 4), 1e-12);
+  EXPECT_EQ(ToText({.seen_voxels = 3000, .voxels = 2500, .pieces = 2, .replaced = changes},
+                   MetalSettings(), 0.5),
+            "metal: 1.25 ml in 2 pieces; 50 % of the rays were replaced, their line integrals by "
+            "1.50 less on average");
+  EXPECT_EQ(ToText({.seen_voxels = 3000}, MetalSettings(), 0.5),
+            "metal: 3000 voxels above 3000 HU, but the rays through them lack nothing: nothing was "
+            "corrected");
+  LineChanges raised;
+  raised.Add(after, before);
+  EXPECT_EQ(ToText({.voxels = 4000, .hardened = raised}, Table(1), 0.5),
+            "bone: 2 ml above 100 HU; 50 % of the rays were corrected, their line integrals by "
+            "1.500 more on average");
+  EXPECT_EQ(StripesText(changes), "stripes: 1.1 of a line integral (RMS) were taken off the rays");
+}
+
 TEST(MakePrior, KeepsBoneAndMakesTheRestAirOrWater) {
   std::vector<float> hu = {-1000, -710, -400, 90, 240, 360, 1500, 5000};
   const std::vector<float> metal = {0, 0, 0, 0, 0, 0, 0, 5000};
@@ -97,8 +131,8 @@ ops::BoneTable Table(double added) {
 TEST(MakeBone, RisesFromTissueToTwiceTheBone) {
   std::vector<float> hu = {-1000, 100, 600, 1100, 9000};
   const Shape3 shape{1, 1, 5};
-  EXPECT_TRUE(HasBone(Table(1), {hu.data(), shape}));
-  EXPECT_FALSE(HasBone(Table(1), HostView3<const float>(hu.data(), {1, 1, 2})));
+  EXPECT_EQ(CountBone(Table(1), {hu.data(), shape}), 3);
+  EXPECT_EQ(CountBone(Table(1), HostView3<const float>(hu.data(), {1, 1, 2})), 0);
   MakeBone(Table(1), {hu.data(), shape});
   EXPECT_EQ(hu, std::vector<float>({0, 0, 0.5f, 1, 2}));
 }
@@ -190,7 +224,10 @@ TEST(SecondPass, MetalIsPutBackAndItsShadowsAreLess) {
   const std::vector<float> first = Once(scan, *plan, *device),
                            second = Twice(scan, *plan, *device, &findings),
                            truth = Once(without, *plan, *device);
-  EXPECT_TRUE(findings.empty());
+  EXPECT_THAT(findings, ::testing::ElementsAre(
+                            MatchesRegex("metal: [0-9.e-]+ ml in 1 piece; [0-9.]+ % of the rays "
+                                         "were replaced, their line integrals by [0-9]\\.[0-9]+ "
+                                         "less on average")));
   const int64_t metal = (4 * 10 + 4) * 10 + 3;
   EXPECT_EQ(second[metal], first[metal]);
   double before = 0, after = 0;
@@ -296,7 +333,11 @@ TEST(SecondPass, StripesAreTakenOffInRowsOfAnyNumber) {
   auto plan = PlanOf(scan, kTakeStripes, *device);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_THAT(PlanText(*plan), HasSubstr("second pass against stripes\n"));
-  const std::vector<float> without = Twice(scan, *plan, *device);
+  std::vector<std::string> findings;
+  const std::vector<float> without = Twice(scan, *plan, *device, &findings);
+  EXPECT_THAT(findings, ::testing::ElementsAre(MatchesRegex(
+                            "stripes: 0\\.[0-9]+ of a line integral \\(RMS\\) were taken off "
+                            "the rays")));
   EXPECT_GT(LargestDifference(without, Once(scan, *plan, *device)), 5);
   for (const int rows : {1, 5, 22}) {
     plan->stripe_rows = rows;
