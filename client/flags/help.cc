@@ -121,7 +121,8 @@ std::string NamesOf(const std::set<CLI::Option*>& options) {
 
 /// Of a list as it is given: the library's own is "[a,b]".
 std::string DefaultOf(const CLI::Option& option) {
-  absl::string_view text = option.get_default_str();
+  const std::string whole = option.get_default_str();
+  absl::string_view text = whole;
   if (option.get_delimiter() == '\0' || !absl::ConsumePrefix(&text, "[")) return std::string(text);
   absl::ConsumeSuffix(&text, "]");
   return absl::StrReplaceAll(text, {{",", std::string(1, option.get_delimiter())}, {"\"", ""}});
