@@ -1,6 +1,7 @@
 #include "client/connection_failure.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,23 @@ std::string PeerIn(absl::string_view text) {
   }
   return "the address";
 }
+
+/// What isocenterd has at this port unless its configuration says otherwise, as a clause; else
+/// empty.
+std::string DoorOf(absl::string_view peer) {
+  for (const auto& [port, door] : {std::pair(":8080", "the operator page (web.address)"),
+                                   {":9464", "metrics (metrics_address)"},
+                                   {":11112", "DICOM (dicom_node.port)"},
+                                   {":2762", "DICOM over TLS (dicom_node.tls_port)"}}) {
+    if (absl::EndsWith(peer, port)) {
+      return absl::StrCat("; isocenterd's port ", port + 1, " is that of ", door);
+    }
+  }
+  return "";
+}
+
+constexpr char kRightDoor[] =
+    "legal is the host:port of isocenterd's grpc_address, by default port 50051";
 
 }  // namespace
 
@@ -50,12 +68,21 @@ std::string ExplainConnectionFailure(absl::string_view text) {
   if (ContainsAny(text, {"wrong version number", "WRONG_VERSION_NUMBER"})) {
     return absl::StrCat(peer,
                         " speaks no TLS: leave out --ca, --cert and --key (ISOCENTER_CA, "
-                        "ISOCENTER_CERT, ISOCENTER_KEY), or give the port that has TLS");
+                        "ISOCENTER_CERT, ISOCENTER_KEY), or give the port that has TLS",
+                        DoorOf(peer));
+  }
+  // A TLS server that agrees on no protocol has none that gRPC could speak.
+  if (absl::StrContains(text, "ALPN")) {
+    return absl::StrCat(
+        peer,
+        " has TLS but speaks no gRPC: it is a web server, such as the operator page, or "
+        "DICOM over TLS",
+        DoorOf(peer), "; ", kRightDoor);
   }
   if (absl::StrContains(text, "http1.x")) {
     return absl::StrCat(peer,
-                        " is a web server, perhaps the operator page; legal is the host:port of "
-                        "isocenterd's grpc_address, by default port 50051");
+                        " is a web server without TLS, perhaps the operator page or the metrics",
+                        DoorOf(peer), "; ", kRightDoor);
   }
   // A server ends the connection without a word when it expects TLS, or does not take the
   // certificate.
@@ -64,7 +91,8 @@ std::string ExplainConnectionFailure(absl::string_view text) {
         peer,
         " ended the connection: it expects TLS, or another certificate, or is another "
         "port than that of gRPC, by default 50051: look at "
-        "--ca, --cert and --key, and at its log");
+        "--ca, --cert and --key, and at its log",
+        DoorOf(peer));
   }
   if (absl::StrContains(text, "DNS resolution")) {
     return absl::StrCat("no address is known of ", peer,
@@ -80,7 +108,7 @@ std::string ExplainConnectionFailure(absl::string_view text) {
   if (ContainsAny(text, {"unreachable", "No route"})) {
     return absl::StrCat("no network leads to ", peer, kCheck);
   }
-  return absl::StrCat("no answer from ", peer, kCheck);
+  return absl::StrCat("no answer from ", peer, kCheck, DoorOf(peer));
 }
 
 }  // namespace isocenter::client

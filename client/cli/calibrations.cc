@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "client/calibration_client.h"
 #include "client/cli/commands.h"
+#include "client/cli/options/overwrite_flag.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
@@ -166,7 +167,7 @@ void AddCalibrationsCommand(flags::Command program) {
   flags::Command get = add("get", "Fetch a set's file", Get);
   get.Add("name", o.name, "name of the set").Required().Type("NAME");
   get.Add("--out", o.file, "file to write").Required().Type("FILE");
-  get.AddSwitch("--overwrite", o.overwrite, "replace a file that is there already");
+  AddOverwriteFlag(get, o.overwrite);
   flags::Command withdraw =
       add("withdraw", "Have a set not be chosen any more; it stays for jobs that use it", Withdraw);
   withdraw.Add("name", o.name, "name of the set").Required().Type("NAME");

@@ -10,6 +10,7 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/options/deidentify_flags.h"
 #include "client/cli/options/job_argument.h"
+#include "client/cli/options/overwrite_flag.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
@@ -158,7 +159,8 @@ absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
                                          .path = options.out,
                                          .endings = options.format == "mha"
                                                         ? std::vector<std::string>{".mha", ".mhd"}
-                                                        : formats::VolumeEndings()};
+                                                        : formats::VolumeEndings(),
+                                         .replaces = options.overwrite};
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        ServiceOfJob(options.server, options.job_id));
@@ -214,17 +216,17 @@ void AddFetchCommand(flags::Command program) {
       "Examples:\n"
       "  isocenter fetch JOB --out series              a directory of .dcm files\n"
       "  isocenter fetch JOB --out study7 --deidentify --keep dates --deidentify-key trial.key\n"
-      "  isocenter fetch JOB --out v.nii               Hounsfield units as float32, with the grid");
+      "  isocenter fetch JOB --out v.nii               Hounsfield units as float32, with the grid\n"
+      "Into a directory that holds files only those of the same names are replaced, with "
+      "--overwrite and where the "
+      "fetch has all of them.");
   AddJobArgument(command, o.job_id).Required();
-  command
-      .Add("--out", o.out,
-           "directory (DICOM), or file: .mha, .mhd, .nii; a file that is there is replaced")
+  command.Add("--out", o.out, "directory (DICOM), or file: .mha, .mhd, .nii")
       .Required()
       .Type("PATH");
   command.Add("--format", o.format, "of the result (default: as the name of --out says)")
       .OneOf({"dicom", "mha"});
-  command.AddSwitch("--overwrite", o.overwrite,
-                    "dicom: also into a directory with files, if this fetch replaces all of them");
+  AddOverwriteFlag(command, o.overwrite);
   o.json.AddFlag(command);
   AddDeidentifyFlags(command, o.deidentify);
   AddServerFlags(command, o.server);

@@ -144,14 +144,16 @@ void AddJobsCommand(flags::Command program) {
       "  isocenter jobs --json jobs.json\n"
       "  isocenter fetch \"$(isocenter jobs --ids --limit 1)\" --out newest.mha\n"
       "AFTER LAST: from the last frame to the volume; TOTAL: from the header to the stored result; "
-      "GUPS: giga voxel\n"
+      "GUPS: giga voxel "
       "updates (voxels times frames) per second of back-projection.\n"
       "Exit code 3: not all nodes answered, and their jobs are missing; 1: none did.");
   std::vector<std::string> names;
   for (int s = v1::JobState_MIN + 1; s <= v1::JobState_MAX; ++s) {
     names.push_back(StateName(static_cast<v1::JobState>(s)));
   }
-  command.Add("--state", o.states, "only jobs in this state; may be repeated").OneOf(names);
+  command.Add("--state", o.states, "only jobs in these states, with commas or repeated")
+      .Separator(',')
+      .OneOf(names);
   command.Add("--protocol", o.protocol, "only jobs of this protocol");
   command.Add("--accession", o.accession, "only jobs of this accession number");
   command.Add("--station", o.station, "only jobs of this station");

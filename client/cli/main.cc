@@ -27,6 +27,9 @@ int main(int argc, char** argv) {
       "`isocenter COMMAND --help` explains a command; `source <(isocenter completion bash)` has "
       "bash "
       "complete them.\n"
+      "Scans, volumes, series, sets and tables that are there already are replaced with "
+      "--overwrite only; pictures "
+      "and reports always.\n"
       "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 told but not passed (qa) or not by all nodes "
       "(jobs, status), 130 ended by Ctrl-C or SIGTERM.");
 

@@ -53,7 +53,7 @@ absl::Status Follow(const client::JobClient& jobs, const std::string& id, const 
       id,
       [&](const v1::Job& now) {
         SayThatItGoesOn(now);
-        for (const v1::JobWarning& warning : now.warning()) warnings.Print(warning.text());
+        for (const v1::JobWarning& warning : now.warning()) warnings.Print(warning);
         iterations.Print(now);
         return true;
       },

@@ -108,7 +108,8 @@ void AddStepsCommand(flags::Command program) {
   for (const v1::ProcedureStepState state : AllStates()) names.push_back(StateName(state));
   command
       .Add("--state", o.states,
-           "only in this state; may be repeated (default: what is not done or dropped)")
+           "only in these states, with commas or repeated (default: what is not done or dropped)")
+      .Separator(',')
       .OneOf(names);
   command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000);
   o.json.AddFlag(command);

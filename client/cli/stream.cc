@@ -249,7 +249,7 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   stream.on_progress = [&told](const v1::JobProgress& p) {
     if (told.named) told.states.Show(p);
   };
-  stream.on_warning = [&told](const v1::JobWarning& w) { told.warnings.Print(w.text()); };
+  stream.on_warning = [&told](const v1::JobWarning& w) { told.warnings.Print(w); };
   stream.on_preview = [&told](const v1::Preview& p) { told.preview.Show(p); };
   stream.on_interrupted = [&told, &interrupt](const absl::Status& why) {
     if (interrupt.happened()) return;  // who cancels the job knows why its stream ends
@@ -294,6 +294,7 @@ absl::Status Report(const Options& options, const Streamed& streamed, Listeners&
   if (const absl::Status s = told.preview.Close(); !s.ok()) {
     told.warnings.Print(std::string(s.message()));
   }
+  told.warnings.Finish();
   return options.json.Report(Summary(streamed), ToJson(streamed));
 }
 
@@ -379,7 +380,7 @@ void AddStreamCommand(flags::Command program) {
       "  isocenter stream head --server recon1:50051 --ca ca.pem --json result.json\n"
       "  isocenter stream head --resume 20260131T120000-9a08e8f8\n"
       "The job's id is printed as soon as the server has admitted it. JOB-ref is the job that "
-      "refines it where the\nprotocol asks for that; it goes on after this command has ended.\n"
+      "refines it where the protocol asks for that; it goes on after this command has ended.\n"
       "Ctrl-C cancels the job, with exit code 130.");
   AddAcquisitionFlags(command, o.acquisition);
   command.Add("--protocol", o.protocol, "reconstruction protocol (see `isocenter protocols`)");

@@ -110,7 +110,9 @@ void AddTransfersCommand(flags::Command program) {
   }
   command.Add("--job", o.job_id, "only of this job").Type("JOB");
   command.Add("--to", o.destination, "only to this destination").Type("AE");
-  command.Add("--state", o.states, "only in this state; may be repeated").OneOf(names);
+  command.Add("--state", o.states, "only in these states, with commas or repeated")
+      .Separator(',')
+      .OneOf(names);
   command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000000);
   command.AddSwitch("--watch", o.watch, "again after every change, until nothing is on its way");
   o.json.AddFlag(command);

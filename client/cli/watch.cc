@@ -84,7 +84,7 @@ absl::Status Watch(const Options& options) {
         options.job_id,
         [&](const v1::Job& now) {
           SayThatItGoesOn(now);
-          for (const v1::JobWarning& warning : now.warning()) warnings.Print(warning.text());
+          for (const v1::JobWarning& warning : now.warning()) warnings.Print(warning);
           if (now.has_preview()) preview.Show(now.preview());
           display.Show(now);
           return true;
@@ -93,6 +93,7 @@ absl::Status Watch(const Options& options) {
   }
   if (!job.ok()) return WithWayBack(job.status(), options.job_id);
   if (const absl::Status s = preview.Close(); !s.ok()) warnings.Print(std::string(s.message()));
+  warnings.Finish();
   ISO_RETURN_IF_ERROR(options.json.Report("", ToJson(*job)));
   if (job->state() == v1::JOB_STATE_COMPLETED) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat("job ", job->job_id(), " is ", StateName(job->state()),

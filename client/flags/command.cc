@@ -313,7 +313,10 @@ template Option Command::Add(const std::string&, std::string&, const std::string
 template Option Command::Add(const std::string&, std::filesystem::path&, const std::string&);
 template Option Command::Add(const std::string&, int&, const std::string&);
 template Option Command::Add(const std::string&, int64_t&, const std::string&);
+template Option Command::Add(const std::string&, uint32_t&, const std::string&);
+template Option Command::Add(const std::string&, uint64_t&, const std::string&);
 template Option Command::Add(const std::string&, double&, const std::string&);
+template Option Command::Add(const std::string&, std::optional<std::string>&, const std::string&);
 template Option Command::Add(const std::string&, std::optional<int>&, const std::string&);
 template Option Command::Add(const std::string&, std::optional<double>&, const std::string&);
 template Option Command::Add(const std::string&, std::vector<std::string>&, const std::string&);

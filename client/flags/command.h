@@ -85,8 +85,8 @@ class Command {
   /// `--help`.
   Command Under(const std::string& heading) const { return {app_, action_, heading}; }
 
-  /// The target must outlive the parsing. T: std::string, int, int64_t, double, std::optional of
-  /// int or double, std::vector of std::string, int or double.
+  /// The target must outlive the parsing. T: std::string, int, int64_t, uint32_t, uint64_t, double,
+  /// std::optional of std::string, int or double, std::vector of std::string, int or double.
   template <class T>
   Option Add(const std::string& names, T& target, const std::string& help);
   Option AddSwitch(const std::string& names, bool& target, const std::string& help);

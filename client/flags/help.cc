@@ -1,5 +1,8 @@
 #include "client/flags/help.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
@@ -10,29 +13,71 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "client/flags/choices.h"
 
 namespace isocenter::flags {
 namespace {
 
-constexpr size_t kColumn = 30, kWidth = 100;
+constexpr size_t kWidest = 100, kNarrowest = 40;
+
+/// Columns that lines may have: those of the terminal that shows them, else kWidest.
+size_t Width() {
+  winsize terminal{};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &terminal) != 0 ||
+      terminal.ws_col == 0) {
+    return kWidest;
+  }
+  return std::clamp<size_t>(terminal.ws_col, kNarrowest, kWidest);
+}
+
+/// Where the right side of an entry begins; in a narrow terminal below the left side.
+size_t Column() { return Width() < 70 ? 6 : 30; }
 
 /// "  left    right", the right side broken between words and under itself.
 std::string Entry(const std::string& left, const std::string& right) {
+  const size_t column = Column(), width = Width();
   std::string text, line = absl::StrCat("  ", left);
   const auto end_line = [&] {
     absl::StrAppend(&text, line, "\n");
     line.clear();
   };
-  if (line.size() >= kColumn && !right.empty()) end_line();
+  if (line.size() >= column && !right.empty()) end_line();
   for (const absl::string_view word : absl::StrSplit(right, ' ', absl::SkipEmpty())) {
-    if (line.size() >= kColumn && line.size() + 1 + word.size() > kWidth) end_line();
-    line.append(line.size() < kColumn ? kColumn - line.size() : 1, ' ');
+    if (line.size() >= column && line.size() + 1 + word.size() > width) end_line();
+    line.append(line.size() < column ? column - line.size() : 1, ' ');
     absl::StrAppend(&line, word);
   }
   end_line();
   return text;
+}
+
+/// A line as it is written, broken between words where it is too long: an example, which is
+/// indented, as a shell reads it.
+std::string Wrapped(absl::string_view line) {
+  const bool is_example = absl::StartsWith(line, "  ");
+  const absl::string_view end = is_example ? " \\" : "", indent = is_example ? "      " : "";
+  std::string text;
+  while (line.size() + (text.empty() ? 0 : indent.size()) > Width()) {
+    const size_t room = Width() - end.size() - (text.empty() ? 0 : indent.size());
+    size_t at = line.substr(0, room + 1).rfind(' ');
+    if (at == absl::string_view::npos || line.substr(0, at).find_first_not_of(' ') == line.npos) {
+      at = line.find(' ', room);  // a word that is longer than a line
+    }
+    if (at == absl::string_view::npos) break;
+    absl::StrAppend(&text, text.empty() ? "" : indent,
+                    absl::StripTrailingAsciiWhitespace(line.substr(0, at)), end, "\n");
+    line = absl::StripLeadingAsciiWhitespace(line.substr(at));
+  }
+  return absl::StrCat(text, text.empty() ? "" : indent, line);
+}
+
+/// Every line of a text.
+std::string WrappedText(const std::string& text) {
+  return absl::StrJoin(absl::StrSplit(text, '\n'), "\n",
+                       [](std::string* out, absl::string_view line) { *out += Wrapped(line); });
 }
 
 /// The library's name of a type, and behind it what its values may be: "INT:1 to 16".
@@ -74,6 +119,15 @@ std::string NamesOf(const std::set<CLI::Option*>& options) {
   return absl::StrJoin(names, ", ");
 }
 
+/// Of a list as it is given: the library's own is "[a,b]".
+std::string DefaultOf(const CLI::Option& option) {
+  const std::string whole = option.get_default_str();
+  absl::string_view text = whole;
+  if (option.get_delimiter() == '\0' || !absl::ConsumePrefix(&text, "[")) return std::string(text);
+  absl::ConsumeSuffix(&text, "]");
+  return absl::StrReplaceAll(text, {{",", std::string(1, option.get_delimiter())}, {"\"", ""}});
+}
+
 /// What holds of its values, each a part of the brackets behind a description.
 std::string Terms(const CLI::Option& option) {
   std::vector<std::string> terms;
@@ -86,7 +140,7 @@ std::string Terms(const CLI::Option& option) {
   }
   // Of a value that may be left out, the description says what that means.
   if (!IsSwitch(option) && !option.get_default_str().empty() && option.get_expected_min() > 0) {
-    terms.push_back(absl::StrCat("default ", option.get_default_str()));
+    terms.push_back(absl::StrCat("default ", DefaultOf(option)));
   }
   if (!option.get_envname().empty()) terms.push_back(absl::StrCat("or $", option.get_envname()));
   if (!option.get_needs().empty()) {
@@ -162,13 +216,15 @@ class Format : public CLI::FormatterBase {
  public:
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode /*mode*/) const override {
-    std::string text = absl::StrCat(app->get_description(), "\n", Usage(*app, name),
+    std::string text = absl::StrCat(WrappedText(app->get_description()), "\n", Usage(*app, name),
                                     Section("Arguments", Positionals(*app)));
     for (const std::string& group : app->get_groups()) {
       absl::StrAppend(&text, Section(group, Flags(*app, group)));
     }
     absl::StrAppend(&text, Parts(*app));
-    if (!app->get_footer().empty()) absl::StrAppend(&text, "\n", app->get_footer(), "\n");
+    if (!app->get_footer().empty()) {
+      absl::StrAppend(&text, "\n", WrappedText(app->get_footer()), "\n");
+    }
     return text;
   }
 };

@@ -47,14 +47,14 @@ std::string JoinMistakes(std::vector<std::string> mistakes) {
 }  // namespace
 
 absl::Status ParseMessage(absl::string_view text, absl::string_view file, absl::string_view page,
-                          google::protobuf::Message& message) {
+                          google::protobuf::Message& message, const RangeOf& range_of) {
   Silent errors;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // editors of some systems write this mark
   const std::string whole(text);
   if (parser.ParseFromString(whole, &message)) return absl::OkStatus();
-  std::vector<std::string> mistakes = TextMistakes(whole, file, *message.GetDescriptor());
+  std::vector<std::string> mistakes = TextMistakes(whole, file, *message.GetDescriptor(), range_of);
   if (mistakes.empty()) {
     mistakes.push_back(absl::StrCat(file, ":", errors.Place(),
                                     ": this cannot be read; legal is FIELD: VALUE or "

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "proto/text/text_mistakes.h"
 
 namespace google::protobuf {
 class Message;
@@ -17,6 +18,6 @@ namespace isocenter::text {
 /// `page` where the fields are documented. INVALID_ARGUMENT: a line for each mistake,
 /// "FILE:LINE:COLUMN: ...", at most 20 and how many more; the message is then of no use.
 absl::Status ParseMessage(absl::string_view text, absl::string_view file, absl::string_view page,
-                          google::protobuf::Message& message);
+                          google::protobuf::Message& message, const RangeOf& range_of = nullptr);
 
 }  // namespace isocenter::text

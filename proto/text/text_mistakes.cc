@@ -89,7 +89,8 @@ std::string PlaceOf(const Descriptor& type, const std::string& name, const std::
   return "";
 }
 
-std::string LegalOf(const FieldDescriptor& field) {
+/// `range` of numbers; empty: what their type can hold.
+std::string LegalOf(const FieldDescriptor& field, const std::string& range) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return "true or false";
@@ -99,25 +100,27 @@ std::string LegalOf(const FieldDescriptor& field) {
       return "a text in quotes";
     case FieldDescriptor::CPPTYPE_DOUBLE:
     case FieldDescriptor::CPPTYPE_FLOAT:
-      return "a number";
+      return range.empty() ? "a number" : absl::StrCat("a number from ", range);
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return absl::StrCat("a block: ", field.name(), " { ... }");
     case FieldDescriptor::CPPTYPE_UINT32:
-      return "a whole number from 0 to 4294967295";
+      return absl::StrCat("a whole number from ", range.empty() ? "0 to 4294967295" : range);
     case FieldDescriptor::CPPTYPE_UINT64:
       if (absl::EndsWith(field.name(), "bytes")) {
-        return "a number of bytes, without quotes or a unit, e.g. 17179869184 for 16 GiB";
+        return absl::StrCat("a number of bytes", range.empty() ? "" : absl::StrCat(" from ", range),
+                            ", without quotes or a unit, e.g. 17179869184 for 16 GiB");
       }
-      return "a whole number from 0 to 18446744073709551615";
+      return absl::StrCat("a whole number from ",
+                          range.empty() ? "0 to 18446744073709551615" : range);
     case FieldDescriptor::CPPTYPE_INT32:
-      return "a whole number from -2147483648 to 2147483647";
+      return absl::StrCat("a whole number from ",
+                          range.empty() ? "-2147483648 to 2147483647" : range);
     default:
       return "a whole number";
   }
 }
 
-/// Whether a word stands where a number is asked for: its range says nothing of that mistake.
-bool IsWordForNumber(const FieldDescriptor& field, absl::string_view shown) {
+bool IsNumber(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
     case FieldDescriptor::CPPTYPE_ENUM:
@@ -125,8 +128,13 @@ bool IsWordForNumber(const FieldDescriptor& field, absl::string_view shown) {
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return false;
     default:
-      return !shown.empty() && absl::ascii_isalpha(shown[0]);
+      return true;
   }
+}
+
+/// Whether a word stands where a number is asked for: its range says nothing of that mistake.
+bool IsWordForNumber(const FieldDescriptor& field, absl::string_view shown) {
+  return IsNumber(field) && !shown.empty() && absl::ascii_isalpha(shown[0]);
 }
 
 /// The largest magnitude of a whole number with this sign.
@@ -157,8 +165,9 @@ std::string DidYouMeanOneOf(absl::string_view word, const std::vector<std::strin
 
 class Walker {
  public:
-  Walker(const std::string& text, std::vector<Told>& mistakes)
-      : lines_(absl::StrSplit(text, '\n')),
+  Walker(const std::string& text, const RangeOf& range_of, std::vector<Told>& mistakes)
+      : range_of_(range_of),
+        lines_(absl::StrSplit(text, '\n')),
         mistakes_(mistakes),
         broken_(mistakes),
         stream_(text.data(), static_cast<int>(text.size())),
@@ -283,7 +292,8 @@ class Walker {
     const bool wants_block = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     if (At("{") || At("<")) {
       if (!wants_block) {
-        Mistake(at, absl::StrCat(path, " is a block; legal is ", LegalOf(field)));
+        Mistake(at,
+                absl::StrCat(path, " is a block; legal is ", LegalOf(field, Range(field, path))));
         SkipValue(depth);
         return;
       }
@@ -308,7 +318,15 @@ class Walker {
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) shown = Written(at, shown);
     Mistake(at, absl::StrCat(path, " is ", shown.empty() ? "without a value" : Shown(shown),
                              IsWordForNumber(field, shown) ? ", which is no number" : "",
-                             "; legal is ", LegalOf(field), meant));
+                             "; legal is ", LegalOf(field, Range(field, path)), meant));
+  }
+
+  /// What the reader of the message takes of a number, as far as it says.
+  std::string Range(const FieldDescriptor& field, const std::string& path) {
+    constexpr int kMostAsked = 20;  // no more mistakes are shown
+    if (!range_of_ || !IsNumber(field) || ranges_asked_ == kMostAsked) return "";
+    ++ranges_asked_;
+    return range_of_(path);
   }
 
   /// Takes what is written behind a number without a blank, such as its unit, and adds it to
@@ -398,6 +416,8 @@ class Walker {
     return text.size() <= kLongestShown ? text : absl::StrCat(text.substr(0, kLongestShown), "...");
   }
 
+  const RangeOf& range_of_;  // may be null
+  int ranges_asked_ = 0;
   const std::vector<absl::string_view> lines_;
   std::vector<Told>& mistakes_;
   BrokenTokens broken_;
@@ -408,9 +428,9 @@ class Walker {
 }  // namespace
 
 std::vector<std::string> TextMistakes(const std::string& text, absl::string_view file,
-                                      const Descriptor& type) {
+                                      const Descriptor& type, const RangeOf& range_of) {
   std::vector<Told> told;
-  Walker(text, told).WalkFile(type);
+  Walker(text, range_of, told).WalkFile(type);
   std::ranges::stable_sort(told, {},
                            [](const Told& one) { return std::pair(one.line, one.column); });
   std::vector<std::string> mistakes;

@@ -147,6 +147,20 @@ def _peer(text: str) -> str:
     return found[1] if found else "the address"
 
 
+_DOORS = {
+    ":8080": "the operator page (web.address)",
+    ":9464": "metrics (metrics_address)",
+    ":11112": "DICOM (dicom_node.port)",
+    ":2762": "DICOM over TLS (dicom_node.tls_port)",
+}
+_RIGHT_DOOR = "legal is the HOST:PORT of isocenterd's grpc_address, by default port 50051"
+
+
+def _door(peer: str) -> str:
+    """What isocenterd has at this port unless its configuration says otherwise, as a clause; else empty."""
+    return next((f"; isocenterd's port {port[1:]} is that of {door}" for port, door in _DOORS.items() if peer.endswith(port)), "")
+
+
 def _explained(text: str) -> str:
     """Why no connection came about, without gRPC's words for it; client/connection_failure.cc says the same."""
     peer = _peer(text)
@@ -155,13 +169,15 @@ def _explained(text: str) -> str:
     if "is not in peer certificate" in text:
         return "its certificate is for another name than that in the address"
     if _contains(text, ("wrong version number", "WRONG_VERSION_NUMBER")):
-        return f"{peer} speaks no TLS: leave out ca_file, certificate_file and private_key_file, or give the port that has TLS"
+        return f"{peer} speaks no TLS: leave out ca_file, certificate_file and private_key_file, or give the port that has TLS{_door(peer)}"
+    if "ALPN" in text:
+        return f"{peer} has TLS but speaks no gRPC: it is a web server, such as the operator page, or DICOM over TLS{_door(peer)}; {_RIGHT_DOOR}"
     if "http1.x" in text:
-        return f"{peer} is a web server, perhaps the operator page; legal is the HOST:PORT of isocenterd's grpc_address, by default port 50051"
+        return f"{peer} is a web server without TLS, perhaps the operator page or the metrics{_door(peer)}; {_RIGHT_DOOR}"
     if _is_cut(text):
         return (
             f"{peer} ended the connection: it expects TLS, or another certificate, or is another port than that of gRPC, by default "
-            "50051: look at ca_file, certificate_file and private_key_file, and at its log"
+            f"50051: look at ca_file, certificate_file and private_key_file, and at its log{_door(peer)}"
         )
     if "DNS resolution" in text:
         return f"no address is known of {peer}; check that the address is right, legal is HOST:PORT"
@@ -172,7 +188,7 @@ def _explained(text: str) -> str:
         return f"there is no socket {peer}{check}"
     if _contains(text, ("unreachable", "No route")):
         return f"no network leads to {peer}{check}"
-    return f"no answer from {peer}{check}"
+    return f"no answer from {peer}{check}{_door(peer)}"
 
 
 def _unavailable(text: str) -> IsocenterError:

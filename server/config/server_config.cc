@@ -19,6 +19,7 @@
 #include "server/config/dicom_config.h"
 #include "server/config/exposure.h"
 #include "server/config/fields.h"
+#include "server/config/legal_range.h"
 #include "server/config/mistakes.h"
 #include "server/config/openid_config.h"
 #include "server/config/replication.h"
@@ -235,14 +236,19 @@ absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
                                                    absl::string_view file_name) {
   v1::ServerConfig config;
   ISO_RETURN_IF_ERROR(
-      text::ParseMessage(text, file_name, "docs/configuration-reference.md", config));
+      text::ParseMessage(text, file_name, "docs/configuration-reference.md", config, LegalRange));
   return config;
 }
 
-absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path) {
+absl::StatusOr<std::string> ReadConfigText(const std::string& path) {
   constexpr uint64_t kMostBytes = 16 << 20;  // thousands of protocols
-  ISO_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile("--config", path, kMostBytes));
+  ISO_ASSIGN_OR_RETURN(std::string text, ReadRegularFile("--config", path, kMostBytes));
   ISO_RETURN_IF_ERROR(CheckIsText(text, path));
+  return text;
+}
+
+absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path) {
+  ISO_ASSIGN_OR_RETURN(const std::string text, ReadConfigText(path));
   return ParseServerConfig(text, path);
 }
 

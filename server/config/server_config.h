@@ -18,6 +18,8 @@ absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
 /// An empty file is legal. Errors: those of ReadRegularFile and of ParseServerConfig,
 /// INVALID_ARGUMENT (a PEM file, or no text), which shows nothing of it.
 absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path);
+/// What ReadServerConfig parses.
+absl::StatusOr<std::string> ReadConfigText(const std::string& path);
 
 /// Puts the documented default wherever a field is unset.
 void ApplyDefaults(v1::ServerConfig& config);

@@ -7,6 +7,7 @@
 #include "server/base/log.h"
 #include "server/config/mistakes.h"
 #include "server/config/openid_config.h"
+#include "server/config/places.h"
 #include "server/config/server_config.h"
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/job_traces.h"
@@ -182,11 +183,16 @@ roles::Role RoleOf(v1::WebRole role) {
 absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   Configuration read;
   ISO_ASSIGN_OR_RETURN(read.config, Configure(flags));
+  const auto placed = [&](const absl::Status& refused) -> absl::Status {
+    if (refused.ok() || !flags.config_file) return refused;
+    ISO_ASSIGN_OR_RETURN(const std::string text, config::ReadConfigText(*flags.config_file));
+    return config::WithPlaces(refused, text, *flags.config_file, read.config);
+  };
   config::Mistakes mistakes;
   mistakes.Add(config::ValidateServerConfig(read.config));
   absl::StatusOr<config::ProtocolBook> protocols = config::ProtocolBook::Make(read.config);
   mistakes.Add(protocols.status());
-  ISO_RETURN_IF_ERROR(mistakes.status());
+  ISO_RETURN_IF_ERROR(placed(mistakes.status()));
   read.protocols = *std::move(protocols);
   CheckTlsFiles(read.config, read.expiries, mistakes);
   mistakes.Take(DicomOptions(read.config.dicom_node(), read.expiries), read.dicom);
@@ -199,7 +205,7 @@ absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
         read.shared_index);
   }
   mistakes.Take(FaultOf(flags), read.fault);
-  ISO_RETURN_IF_ERROR(mistakes.status());
+  ISO_RETURN_IF_ERROR(placed(mistakes.status()));
   read.backend = flags.backend;
   return read;
 }

@@ -99,6 +99,14 @@ class ReconstructionJob : public ActiveJob {
   absl::Status FinishInput(int64_t stream);
   /// The console has gone. The job waits for another stream until console_deadline.
   void Detach(int64_t stream);
+  /// Detach, of a console that will send nothing more but listens: it is still told of frames that
+  /// cannot be taken. What is missing then, frames that are being written not counted.
+  struct Absence {
+    int missing = 0;        // 0: nothing is waited for
+    int first_missing = 0;  // the lowest that has not been acknowledged
+    absl::Duration limit;   // how long they are waited for
+  };
+  Absence EndSending(int64_t stream);
   /// The console that began the job is at fault: ends the job as FAILED, unless it has sent all.
   /// One that went on with it later only loses its stream (Detach).
   void Reject(int64_t stream, const absl::Status& why);
@@ -182,6 +190,7 @@ class ReconstructionJob : public ActiveJob {
   FrameLedger ledger_ ABSL_GUARDED_BY(mutex_);
   int64_t stream_ ABSL_GUARDED_BY(mutex_) = 0;  // of the newest
   std::weak_ptr<FrameProducer> producer_ ABSL_GUARDED_BY(mutex_);
+  std::weak_ptr<FrameProducer> sent_all_ ABSL_GUARDED_BY(mutex_);        // EndSending, of stream_
   std::weak_ptr<FrameProducer> waits_for_room_ ABSL_GUARDED_BY(mutex_);  // producer_, or nobody
   std::vector<std::weak_ptr<FrameProducer>> listeners_ ABSL_GUARDED_BY(mutex_);  // not attached
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -15,6 +15,7 @@ using jobs::Job;
 
 int64_t ReconstructionJob::AttachNow(std::weak_ptr<FrameProducer> producer) {
   producer_ = std::move(producer);
+  sent_all_.reset();
   waits_for_room_.reset();
   console_deadline_ = absl::InfiniteFuture();
   ledger_.BeginStream();
@@ -155,7 +156,9 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
       ledger_.Abort(index);
       if (damaged && current) {
         refused = producer_.lock();
+        if (refused == nullptr) refused = sent_all_.lock();
         producer_.reset();
+        sent_all_.reset();
         ++stream_;  // what this stream sends from now on is not taken
         input_ = InputState::kOpen;
         console_deadline_ = SteadyNow() + absent_.limit;
@@ -260,6 +263,23 @@ void ReconstructionJob::Detach(int64_t stream) {
     console_deadline_ = SteadyNow() + absent_.limit;
   }
   environment_.keeper.OnDeadlineSet();
+}
+
+ReconstructionJob::Absence ReconstructionJob::EndSending(int64_t stream) {
+  Absence absence;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (IsOver(life_) || stream != stream_) return absence;
+    sent_all_ = producer_;
+    if (input_ == InputState::kOpen) {
+      absence = {.missing = ledger_.frames() - ledger_.present() - ledger_.lost() -
+                            ledger_.being_recorded(),
+                 .first_missing = ledger_.prefix(),
+                 .limit = absent_.limit};
+    }
+  }
+  Detach(stream);
+  return absence;
 }
 
 void ReconstructionJob::Reject(int64_t stream, const absl::Status& why) {

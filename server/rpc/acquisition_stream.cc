@@ -123,7 +123,20 @@ void AcquisitionStream::HandleLoss() {
     job = job_;
     stream = stream_;
   }
-  if (job != nullptr) job->Detach(stream);
+  if (job == nullptr) return;
+  const pipeline::ReconstructionJob::Absence absence = job->EndSending(stream);
+  if (absence.missing == 0) return;
+  // Of this stream alone, which may have lost its connection: the job may yet get all frames.
+  absl::MutexLock lock(&mutex_);
+  v1::JobWarning& warning = *notice_.emplace().mutable_warning();
+  warning.set_kind(v1::WARNING_KIND_FRAME_GAP);
+  warning.set_frame_index(absence.first_missing);
+  warning.set_text(absl::StrCat(
+      "the stream ended without finish, and ", absence.missing, " of ", job->frames(),
+      " frames are missing, the first is frame ", absence.first_missing, "; the job waits until ",
+      absl::FormatTime("%H:%M:%SZ", absl::Now() + absence.limit, absl::UTCTimeZone()), " (",
+      absl::FormatDuration(absence.limit), ") for a stream that resumes it"));
+  Pump();
 }
 
 void AcquisitionStream::HandleLeft(const absl::Status& why) {

@@ -137,6 +137,7 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   absl::Time last_activity_ ABSL_GUARDED_BY(mutex_);
   grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::AcquireResponse> accepted_ ABSL_GUARDED_BY(mutex_);
+  std::optional<v1::AcquireResponse> notice_ ABSL_GUARDED_BY(mutex_);  // that frames are missing
   bool result_sent_ ABSL_GUARDED_BY(mutex_) = false;
   std::string acknowledged_ ABSL_GUARDED_BY(mutex_);  // as it was sent
   std::string progress_sent_ ABSL_GUARDED_BY(mutex_);

@@ -78,6 +78,7 @@ std::optional<v1::AcquireResponse> AcquisitionStream::NextResponse() {
       return response;
     }
   }
+  if (notice_) return std::exchange(notice_, std::nullopt);
   response.Clear();
   if (job.warnings.size() > warnings_sent_) {
     *response.mutable_warning() = WarningToProto(job.warnings[warnings_sent_++]);

@@ -14,6 +14,16 @@
 
 namespace isocenter::rpc {
 
+namespace {
+
+absl::Status LateFrame(uint32_t index) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("frame.index is ", index,
+                   "; no frame is legal after finish, or for a job that has all of them"));
+}
+
+}  // namespace
+
 void AcquisitionStream::OnReadDone(bool ok) {
   if (!std::exchange(arrived_, true)) shared_.guard.reception().Leave(*this);
   {
@@ -38,6 +48,11 @@ absl::Status AcquisitionStream::HandleMessage() {
     if (phase == Phase::kFrames) longest = frame_bytes_ + kFrameOverheadBytes;
     if (phase == Phase::kResult) longest = kLongestFinishBytes;
   }
+  if (phase == Phase::kResult) {
+    // Whatever its length: it is said which frame came too late.
+    const absl::StatusOr<std::optional<RawMessage::Frame>> late = raw.AsFrame();
+    if (late.ok() && late->has_value()) return LateFrame((*late)->fields.index());
+  }
   if (raw.bytes() > longest) {
     return absl::InvalidArgumentError(absl::StrCat("the message has ", raw.bytes(),
                                                    " bytes; legal is at most ", longest, " here"));
@@ -46,9 +61,7 @@ absl::Status AcquisitionStream::HandleMessage() {
   ISO_ASSIGN_OR_RETURN(std::optional<RawMessage::Frame> frame, raw.AsFrame());
   if (frame) {
     if (phase == Phase::kFrames) return HandleFrame(*std::move(frame));
-    return absl::FailedPreconditionError(
-        absl::StrCat("frame.index is ", frame->fields.index(),
-                     "; no frame is legal after finish, or for a job that has all of them"));
+    return LateFrame(frame->fields.index());
   }
   ISO_ASSIGN_OR_RETURN(const v1::AcquireRequest message, raw.Parse());
   switch (message.message_case()) {

@@ -1,20 +1,10 @@
 // The subcommands of isocenter-bench with their flags.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
-#include <vector>
-
-#include "absl/status/status.h"
+#include "client/flags/command.h"
 
 namespace isocenter::bench {
 
-struct Command {
-  CLI::App* flags;
-  std::function<absl::Status()> run;  // with what the flags were parsed to
-};
-
-/// `app` must outlive the commands.
-std::vector<Command> AddCommands(CLI::App& app);
+void AddCommands(flags::Command program);
 
 }  // namespace isocenter::bench

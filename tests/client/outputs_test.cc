@@ -8,6 +8,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/formats/bundle.h"
 #include "client/formats/meta_image.h"
 #include "client/formats/staged_directory.h"
@@ -161,6 +162,67 @@ TEST(Outputs, AreCheckedBeforeTheWork) {
     std::filesystem::remove(name("file"));
   }
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+/// As Writers, of all flags of all commands, and whether they write data, which an exposure or an
+/// hour of work was needed for.
+struct Written {
+  std::vector<std::string> arguments;
+  std::string ending;
+  bool is_data;
+};
+
+std::vector<Written> AllWritten() {
+  const std::string none = "/nonexistent/input";
+  const std::string volume = none + ".mha";
+  const std::vector<std::string> beads{"calibrate", "geometry", "--sweep", none, "--beads", none};
+  const auto and_then = [](std::vector<std::string> all, const std::vector<std::string>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  std::vector<Written> all;
+  for (const auto& [arguments, ending] : Writers()) {
+    const std::string& flag = arguments.back();
+    const bool is_picture = arguments[0] == "render" || arguments[0] == "trace";
+    all.push_back({arguments, ending,
+                   (flag == "--out" && !is_picture) || flag == "--truth" || flag == "--matrices" ||
+                       flag == "--poses"});
+  }
+  all.push_back({{"reconstruct", none, "--out", "here.mha", "--motion", "--poses"}, ".csv", true});
+  all.push_back({{"fetch", "job-1", "--server", "127.0.0.1:1", "--out"}, ".nii", true});
+  all.push_back({{"calibrations", "get", "s", "--server", "127.0.0.1:1", "--out"}, "", true});
+  all.push_back({and_then(beads, {"--matrices"}), ".csv", true});
+  all.push_back({and_then(beads, {"--matrices", "here.csv", "--picture"}), ".png", false});
+  all.push_back({{"qa", volume, "--report"}, ".html", false});
+  return all;
+}
+
+TEST(Outputs, DataIsReplacedWhenAskedForAndReportsAlways) {
+  TemporaryDirectory directory;
+  int data = 0, reports = 0;
+  for (const Written& written : AllWritten()) {
+    const std::string file = directory / absl::StrCat("file", written.ending);
+    WriteBytes(file, "kept");
+    std::vector<std::string> all = written.arguments;
+    all.push_back(file);
+    const std::string command = absl::StrJoin(all, " ");
+    const std::string there = absl::StrCat(written.arguments.back(), " is '", file,
+                                           "', which is there already; legal is another name, or "
+                                           "--overwrite");
+    const Outcome plain = RunCommand(all);
+    EXPECT_EQ(plain.exit_code, 1) << command;
+    if (written.is_data) {
+      EXPECT_THAT(plain.err, HasSubstr(there)) << command;
+      all.emplace_back("--overwrite");
+      EXPECT_THAT(RunCommand(all).err, Not(HasSubstr("there already"))) << command;
+    } else {
+      EXPECT_THAT(plain.err, Not(HasSubstr("there already"))) << command;
+    }
+    EXPECT_EQ(ReadBytes(file), "kept") << command;
+    ++(written.is_data ? data : reports);
+  }
+  EXPECT_GE(data, 10);
+  EXPECT_GE(reports, 8);
 }
 
 TEST(Outputs, ABundleIsADirectory) {

@@ -54,6 +54,22 @@ TEST(RpcStatusTest, SaysWhatToLookAtWhenNoServerAnswered) {
               HasSubstr("10.0.0.1:1 is a web server"));
 }
 
+TEST(RpcStatusTest, SaysWhichDoorWasFound) {
+  const std::string failed = "failed to connect to all addresses; last error: ";
+  EXPECT_THAT(
+      Message(Unavailable(failed + "UNKNOWN: ipv4:10.0.0.1:8443: Cannot check peer: missing "
+                                   "selected ALPN property.")),
+      AllOf(HasSubstr("10.0.0.1:8443 has TLS but speaks no gRPC: it is a web server"),
+            HasSubstr("grpc_address, by default port 50051"), Not(HasSubstr("ALPN"))));
+  EXPECT_THAT(Message(Unavailable(failed + "UNKNOWN: ipv4:10.0.0.1:2762: missing selected ALPN")),
+              HasSubstr("isocenterd's port 2762 is that of DICOM over TLS (dicom_node.tls_port)"));
+  EXPECT_THAT(Message(Unavailable(failed + "INTERNAL: ipv4:10.0.0.1:8080: Trying to connect an "
+                                           "http1.x server")),
+              HasSubstr("isocenterd's port 8080 is that of the operator page (web.address)"));
+  EXPECT_THAT(Message(Unavailable(failed + "UNKNOWN: ipv4:10.0.0.1:11112: Socket closed")),
+              HasSubstr("port 11112 is that of DICOM (dicom_node.port)"));
+}
+
 TEST(RpcStatusTest, NamesFlagsAndAddressesAsTheyAreTyped) {
   EXPECT_THAT(Message(Unavailable("failed to connect to all addresses; last error: UNKNOWN: "
                                   "ipv6:%5B::1%5D:51051: Connection refused")),

@@ -194,6 +194,57 @@ TEST_F(StreamTest, FramesAfterFinishAreRefusedAndTheJobGoesOn) {
   EXPECT_EQ(StateOf(answer.accepted()->job_id()), v1::JOB_STATE_COMPLETED);
 }
 
+TEST_F(StreamTest, AFrameAfterFinishIsNamedWhateverItsLength) {
+  service_.results.SetGate(false);
+  std::vector<v1::AcquireRequest> messages = WholeAcquisition(SmallHeader());
+  messages.push_back(FrameMessage(7));
+  messages.back().mutable_frame()->mutable_pixels()->resize(100'000);
+  const Answer answer = Acquire(messages);
+  service_.results.SetGate(true);
+  EXPECT_THAT(answer.status, Refused(StatusCode::FAILED_PRECONDITION,
+                                     std::vector<const char*>({"frame.index is 7; no frame is "
+                                                               "legal after finish"})));
+}
+
+TEST_F(StreamTest, AClosedStreamIsToldAtOnceWhatIsMissing) {
+  SetReconnectLimit(absl::Seconds(90));
+  const auto call = Begin();
+  ASSERT_TRUE(call->Write(0, 10));
+  call->stream->WritesDone();
+  v1::JobWarning told;
+  ASSERT_TRUE(call->ReadUntil([&](const v1::AcquireResponse& response) {
+    told = response.warning();
+    return response.has_warning();
+  }));
+  EXPECT_EQ(told.kind(), v1::WARNING_KIND_FRAME_GAP);
+  EXPECT_THAT(told.text(), ::testing::HasSubstr("the stream ended without finish, and 30 of 40 "
+                                                "frames are missing"));
+  EXPECT_THAT(told.text(), ::testing::HasSubstr("(1m30s) for a stream that resumes it"));
+  // Who goes on has a scan without a fault.
+  const auto next = Resume(call->job_id);
+  ASSERT_TRUE(next->Write(static_cast<int>(next->next_frame_index), 40));
+  next->stream->Write(FinishMessage());
+  next->stream->WritesDone();
+  const Answer answer = next->End();
+  ASSERT_NE(answer.result(), nullptr) << answer.status.error_message();
+  EXPECT_EQ(answer.result()->warning_size(), 0);
+}
+
+TEST_F(StreamTest, AWrongChecksumBeforeTheStreamIsClosedIsToldAtOnce) {
+  SetReconnectLimit(absl::Seconds(90));
+  const absl::Time begin = absl::Now();
+  const auto call = Begin();
+  ASSERT_TRUE(call->Write(0, 9));
+  v1::AcquireRequest damaged = FrameMessage(9);
+  damaged.mutable_frame()->set_has_checksum(true);
+  damaged.mutable_frame()->set_crc32c(damaged.frame().crc32c() + 1);
+  ASSERT_TRUE(call->stream->Write(damaged));
+  call->stream->WritesDone();
+  const Answer answer = call->End();
+  EXPECT_THAT(answer.status, Refused(StatusCode::DATA_LOSS, std::vector<const char*>({"frame 9"})));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(30));
+}
+
 TEST_F(StreamTest, FrameIndex) {
   EXPECT_THAT(FrameRefusal(3, [](auto& f) { f.set_index(40); }),
               Invalid({"frame.index is 40", "legal is 0 to 39"}));

@@ -158,7 +158,7 @@ class ClusterTest(support.ServiceTest):
     def volume(self, job, node):
         """The voxels and the series of a job, as that node has them."""
         out = self.path(f"{job}-{node}.mha")
-        done = self.call("fetch", job, "--format", "mha", "--out", out, "--node", node)
+        done = self.call("fetch", job, "--format", "mha", "--out", out, "--overwrite", "--node", node)
         self.assertEqual(done.returncode, 0, done.stderr)
         return out.read_bytes()
 

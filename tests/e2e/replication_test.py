@@ -89,7 +89,7 @@ class ReplicatedNodes(support.ServiceTest):
 
     def voxels(self, node, job):
         file = self.path(f"{job}-{node.folder.name}.mha")
-        done = isocenter.call("fetch", job, *self.server(node), "--node", node.folder.name, "--format", "mha", "--out", file)
+        done = isocenter.call("fetch", job, *self.server(node), "--node", node.folder.name, "--format", "mha", "--out", file, "--overwrite")
         self.assertEqual(done.returncode, 0, done.stderr)
         return file.read_bytes().partition(b"ElementDataFile = LOCAL\n")[2]
 

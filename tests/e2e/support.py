@@ -76,7 +76,7 @@ class ServiceTest(unittest.TestCase):
     def fetch_voxels(self, service, job):
         """The volume's samples as bytes."""
         file = self.folder / f"{job}.mha"
-        isocenter.must("fetch", job, "--server", service.grpc, "--format", "mha", "--out", file)
+        isocenter.must("fetch", job, "--server", service.grpc, "--format", "mha", "--out", file, "--overwrite")
         header, mark, voxels = file.read_bytes().partition(b"ElementDataFile = LOCAL\n")
         self.assertTrue(mark, header[:500])
         return voxels

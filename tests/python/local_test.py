@@ -27,7 +27,7 @@ def water(volume, radius_mm=50.0):
 class SameAsTheProgram(PackageTest):
     def program(self, scan, *options):
         out = self.folder / "volume.mha"
-        support.isocenter.must("reconstruct", scan.folder, *support.GRID, "--backend", "cpu", "--out", out, *options)
+        support.isocenter.must("reconstruct", scan.folder, *support.GRID, "--backend", "cpu", "--out", out, "--overwrite", *options)
         voxels = int(np.prod(GRID.shape))
         return np.frombuffer(out.read_bytes()[-4 * voxels :], "<f4").reshape(GRID.shape)
 

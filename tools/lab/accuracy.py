@@ -32,7 +32,7 @@ def reconstruct(service, bundle, volume):
     summary = isocenter.json_of(
         "stream", bundle, "--server", service.grpc, "--protocol", "fdk", *GRID, seconds=3600
     )
-    isocenter.must("fetch", summary["job_id"], "--server", service.grpc, "--format", "mha", "--out", volume)
+    isocenter.must("fetch", summary["job_id"], "--server", service.grpc, "--format", "mha", "--out", volume, "--overwrite")
 
 
 def simulate(phantom, arguments, bundle):

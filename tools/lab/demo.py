@@ -150,9 +150,9 @@ def demo(stack):
     volume, raw, sheet = (FOLDER / name for name in ("corrected.mha", "uncorrected.mha", "contact-sheet.png"))
     with step("Comparing with the CT that was scanned, and with the same frames uncorrected"):
         isocenter.must(
-            "fetch", result["job_id"], "--server", service.grpc, "--format", "mha", "--out", volume
+            "fetch", result["job_id"], "--server", service.grpc, "--format", "mha", "--out", volume, "--overwrite"
         )
-        isocenter.must("reconstruct", bundle, "--out", raw, *GRID, "--window", "hann", "--cutoff", 0.8)
+        isocenter.must("reconstruct", bundle, "--out", raw, "--overwrite", *GRID, "--window", "hann", "--cutoff", 0.8)
         figures = {
             name: isocenter.json_of("compare", path, "--truth", truth)
             for name, path in (("uncorrected", raw), ("corrected", volume))

@@ -113,7 +113,7 @@ def simulate(directory, seed):
                     "--seed", str(seed), "--matrices", directory / "true.csv", "--overwrite"], check=True)
     begin = time.monotonic()
     subprocess.run([ISOCENTER, "calibrate", "geometry", "--sweep", directory / "sweep", "--beads", "helix",
-                    "--matrices", directory / "fitted.csv", "--json", directory / "report.json",
+                    "--matrices", directory / "fitted.csv", "--overwrite", "--json", directory / "report.json",
                     "--picture", directory / "picture.png"], check=True)
     print(f"{time.monotonic() - begin:.1f} s")
     compare(read(directory / "fitted.csv"), read(directory / "true.csv"))

@@ -55,7 +55,7 @@ def means(path):
 def report(say, folder, title, scan, *flags):
     volume = folder / "volume.mha"
     grid = ("--grid", f"{SIZE}x{SIZE}x{SLICES}", "--voxel-mm", VOXEL_MM)
-    isocenter.must("reconstruct", scan, "--out", volume, "--window", "hann", "--cutoff", 0.8, *grid, *flags)
+    isocenter.must("reconstruct", scan, "--out", volume, "--overwrite", "--window", "hann", "--cutoff", 0.8, *grid, *flags)
     hu = means(volume)
     contrast = hu["ventricles"] - hu["brain"] - (VENTRICLE_HU - BRAIN_HU)
     say(f"  {title:22} {hu['brain'] - BRAIN_HU:9.1f} {contrast:24.1f} {hu['middle'] - hu['ring']:24.1f}")

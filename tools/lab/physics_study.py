@@ -122,7 +122,7 @@ def ellipse(width_mm, depth_mm):
 
 def reconstruct(bundle, name, *flags):
     volume = FOLDER / f"{name}.mha"
-    isocenter.must("reconstruct", bundle, "--out", volume, "--window", "hann", *GRID, *flags)
+    isocenter.must("reconstruct", bundle, "--out", volume, "--overwrite", "--window", "hann", *GRID, *flags)
     return volume
 
 

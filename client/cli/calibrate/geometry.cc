@@ -15,6 +15,7 @@
 #include "client/cli/calibrate/pictures.h"
 #include "client/cli/calibrate/set_file.h"
 #include "client/cli/calibrate/sweep_source.h"
+#include "client/cli/options/overwrite_flag.h"
 #include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/output/table.h"
 #include "client/cli/output/warnings.h"
@@ -56,7 +57,7 @@ absl::Status CheckDestinations(const Options& options) {
     if (path->empty()) continue;
     std::vector<std::string> endings;
     if (*ending != '\0') endings.emplace_back(ending);
-    const bool replaces = path != &options.output.out || options.output.overwrite;
+    const bool replaces = path == &options.output.picture || options.output.overwrite;
     ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
         {.flag = flag, .path = *path, .endings = endings, .replaces = replaces, .inputs = inputs}));
   }
@@ -232,7 +233,7 @@ void AddCalibrateGeometryCommand(flags::Command calibrate) {
       .Type("FILE");
   command.Add("--out", o.output.out, "write a calibration set, for `isocenter calibrations add`")
       .Type("FILE");
-  command.AddSwitch("--overwrite", o.output.overwrite, "replace a set that is at --out already");
+  AddOverwriteFlag(command, o.output.overwrite);
   command.Add("--station", o.station, "station name, as in the acquisitions' headers");
   command.Add("--mode", o.mode, "binning, read-out and frame rate, in the station's words");
   command.Add("--valid-days", o.valid_days, "how long the set is valid, from now").Range(1, 3650);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "client/cli/options/overwrite_flag.h"
 #include "client/cli/options/set_fit.h"
 #include "client/cli/output/table.h"
 #include "client/cli/output/warnings.h"
@@ -71,7 +72,7 @@ void AddIntoFlags(flags::Command command, IntoSet& options) {
 }
 
 void AddReportFlags(flags::Command command, SetOutput& output) {
-  command.AddSwitch("--overwrite", output.overwrite, "replace a set that is at --out already");
+  AddOverwriteFlag(command, output.overwrite);
   command.Add("--picture", output.picture, "also write the picture of the part to this .png")
       .Type("FILE");
   output.json.AddFlag(command);

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "client/cli/options/overwrite_flag.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/options/server_flags.h"
 #include "kernels/geometry/motion_curve.h"
@@ -59,7 +60,7 @@ void AddOutputFlags(flags::Command command, SimulateOptions& o) {
            "RabbitCT benchmark; dicom-xa: a rotational X-ray angiographic run (default: by "
            "the name, rabbitct for .rct and .rctd, dicom-xa for .dcm)")
       .OneOf({"bundle", "rabbitct", "dicom-xa"});
-  command.AddSwitch("--overwrite", o.overwrite, "replace what is there of all that is written");
+  AddOverwriteFlag(command, o.overwrite);
   o.json.AddFlag(command);
   command
       .Add("--rabbitct-size", o.rabbitct.reference_size,

@@ -66,7 +66,7 @@ std::string SetText(const v1::UsedCalibration& set) {
 
 std::string LocalTime(const google::protobuf::Timestamp& time) {
   if (time.seconds() == 0) return "";
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S", FromProto(time), absl::LocalTimeZone());
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S%Ez", FromProto(time), absl::LocalTimeZone());
 }
 
 std::string GridText(const v1::VolumeGrid& grid) {
@@ -170,7 +170,7 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
   json["warnings"] = nlohmann::ordered_json::array();
   for (const v1::JobWarning& warning : job.warning()) json["warnings"].push_back(warning.text());
   if (job.error_code() != 0) {
-    json["error_code"] = job.error_code();
+    json["error_code"] = absl::StatusCodeToString(static_cast<absl::StatusCode>(job.error_code()));
     json["error_message"] = job.error_message();
   }
   for (const v1::Transfer& transfer : job.transfer()) {

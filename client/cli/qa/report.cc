@@ -227,7 +227,7 @@ std::string Heading(const Report& report) {
       EscapeMarkup(report.volume), EscapeMarkup(report.phantom.name), shift.x, shift.y, shift.z,
       place.tilt_deg, report.view.grid.nx, report.view.grid.ny, report.view.grid.nz,
       report.view.grid.spacing.x, report.view.grid.spacing.y, report.view.grid.spacing.z,
-      absl::FormatTime("%Y-%m-%d %H:%M:%S", report.made, absl::LocalTimeZone()), verdict);
+      absl::FormatTime("%Y-%m-%d %H:%M:%S%Ez", report.made, absl::LocalTimeZone()), verdict);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "client/cli/reconstruct/flag_checks.h"
 #include "client/cli/reconstruct/report.h"
 #include "client/formats/destination.h"
 #include "client/formats/fan_beam_scan.h"
@@ -52,10 +53,9 @@ absl::Status ReconstructFanBeamScan(const ReconstructOptions& options, ops::Devi
   ISO_RETURN_IF_ERROR(CheckAvailableMemory(
       absl::StrCat("a volume of ", volume.grid.nx, "x", volume.grid.ny, "x", volume.grid.nz),
       bytes));
-  ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--out",
-                                                     .path = options.out,
-                                                     .endings = formats::VolumeEndings(),
-                                                     .bytes = static_cast<uint64_t>(bytes)}));
+  formats::Destination out = VolumeDestination(options);
+  out.bytes = static_cast<uint64_t>(bytes);
+  ISO_RETURN_IF_ERROR(formats::CheckFileDestination(out));
   volume.voxels.resize(volume.grid.voxels());
   const absl::Time begin = absl::Now();
   ISO_RETURN_IF_ERROR(recon::ReconstructFanBeam(

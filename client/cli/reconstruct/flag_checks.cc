@@ -50,6 +50,7 @@ formats::Destination PosesDestination(const ReconstructOptions& options) {
   return {.flag = "--poses",
           .path = options.poses,
           .endings = {".csv"},
+          .replaces = options.overwrite,
           .inputs = {options.acquisition.input, options.acquisition.projections,
                      options.acquisition.matrices}};
 }
@@ -70,8 +71,10 @@ absl::Status CheckMotionFlags(const ReconstructOptions& options) {
 
 formats::Destination VolumeDestination(const ReconstructOptions& options) {
   return {.flag = "--out",
-          .path = options.out,
+          .path = options.gating.given() ? GateFile(options.out, options.gating, 0)
+                                         : std::filesystem::path(options.out),
           .endings = formats::VolumeEndings(),
+          .replaces = options.overwrite,
           .inputs = {options.acquisition.input, options.acquisition.projections}};
 }
 

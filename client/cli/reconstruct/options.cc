@@ -1,5 +1,6 @@
 #include "client/cli/reconstruct/options.h"
 
+#include "client/cli/options/overwrite_flag.h"
 #include "client/cli/output/convergence_file.h"
 #include "client/cli/output/iteration_printer.h"
 
@@ -110,9 +111,8 @@ void AddDeviceFlags(flags::Command device, ReconstructOptions& o) {
 
 void AddReconstructFlags(flags::Command command, ReconstructOptions& o) {
   const flags::Option grid = AddAcquisitionFlags(command, o.acquisition);
-  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii; a file that is there is replaced")
-      .Required()
-      .Type("FILE");
+  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii").Required().Type("FILE");
+  AddOverwriteFlag(command, o.overwrite);
   command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
       .ShowDefault()
       .Range(16, 2048)

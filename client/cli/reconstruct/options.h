@@ -18,6 +18,7 @@ struct ReconstructOptions {
   AcquisitionFlags acquisition;
   std::string calibration;
   std::string out;
+  bool overwrite = false;
   int size = 256;
   std::string window = "ram-lak";
   std::string truncation = "none";

@@ -1,13 +1,12 @@
 // Flags of `isocenter-bench fan-beam`.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "client/flags/command.h"
 #include "tests/bench/fanbeam/options.h"
 
 namespace isocenter::bench {
 
 /// `options` must outlive the parsing.
-CLI::App* AddFanBeamCommand(CLI::App& app, FanBeamOptions& options);
+flags::Command AddFanBeamCommand(flags::Command program, FanBeamOptions& options);
 
 }  // namespace isocenter::bench

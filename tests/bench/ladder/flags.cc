@@ -5,59 +5,53 @@ namespace {
 
 // What both commands have.
 template <class Options>
-void AddShared(CLI::App& command, Options& o) {
-  command.add_option("--size", o.sizes, "Voxels per axis of a cube of 256 mm")
-      ->delimiter(',')
-      ->check(CLI::Range(16, 2048))
-      ->capture_default_str();
-  command.add_option("--views", o.views, "Projections over 200 degrees")
-      ->check(CLI::Range(2, 10000))
-      ->capture_default_str();
-  command.add_option("--binning", o.binning, "Pixels of 1248x960 that are one, per axis")
-      ->check(CLI::Range(1, 16))
-      ->capture_default_str();
-  command.add_option("--repeats", o.repeats, "Timed runs of each row")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command.add_option("--backend", o.backend, "Backend")->capture_default_str();
-  command.add_option("--out", o.out, "Directory for tables (.csv) and pictures (.png)");
+void AddShared(flags::Command command, Options& o) {
+  command.Add("--size", o.sizes, "Voxels per axis of a cube of 256 mm")
+      .Separator(',')
+      .Range(16, 2048)
+      .ShowDefault();
+  command.Add("--views", o.views, "Projections over 200 degrees").Range(2, 10000).ShowDefault();
+  command.Add("--binning", o.binning, "Pixels of 1248x960 that are one, per axis")
+      .Range(1, 16)
+      .ShowDefault();
+  command.Add("--repeats", o.repeats, "Timed runs of each row").Range(1, 1000).ShowDefault();
+  command.Add("--backend", o.backend, "Backend").ShowDefault();
+  command.Add("--out", o.out, "Directory for tables (.csv) and pictures (.png)").Type("DIRECTORY");
 }
 
 }  // namespace
 
-CLI::App* AddLadderCommand(CLI::App& app, LadderOptions& o) {
-  CLI::App& command = *app.add_subcommand(
+flags::Command AddLadderCommand(flags::Command program, LadderOptions& o) {
+  flags::Command command = program.Subcommand(
       "ladder", "The steps of Papenhausen & Mueller (2011): seconds, error and speed-up of each");
   AddShared(command, o);
-  return &command;
+  return command;
 }
 
-CLI::App* AddRabbitCtCommand(CLI::App& app, RabbitCtOptions& o) {
-  CLI::App& command = *app.add_subcommand(
+flags::Command AddRabbitCtCommand(flags::Command program, RabbitCtOptions& o) {
+  flags::Command command = program.Subcommand(
       "rabbitct", "The module of the RabbitCT benchmark by the runner's clock, with every method");
   AddShared(command, o);
-  command.add_option("--method", o.methods, "Methods (default: all of the backend)")
-      ->delimiter(',');
+  command.Add("--method", o.methods, "Methods (default: all of the backend)").Separator(',');
   command
-      .add_option("--images-at-once", o.images_at_once,
-                  "Images that the runner hands over between pauses")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
+      .Add("--images-at-once", o.images_at_once, "Images that the runner hands over between pauses")
+      .Range(1, 10000)
+      .ShowDefault();
   command
-      .add_option("--form", o.forms,
-                  "read: images are read into the module's buffers; copied: they lie in the "
-                  "runner's memory; streamed: as read, the volume goes through the device in parts")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"read", "copied", "streamed"}))
-      ->capture_default_str();
+      .Add("--form", o.forms,
+           "read: images are read into the module's buffers; copied: they lie in the "
+           "runner's memory; streamed: as read, the volume goes through the device in parts")
+      .Separator(',')
+      .OneOf({"read", "copied", "streamed"})
+      .ShowDefault();
   command
-      .add_option("--device-memory-limit", o.device_memory_bytes,
-                  "Bytes of device memory to use at most, e.g. 2GiB")
-      ->transform(CLI::AsSizeValue(false));
-  command.add_option("--trace", o.trace,
-                     "File for what the device did when in the last run, without the runner's "
-                     "pauses, for Perfetto");
-  return &command;
+      .Add("--device-memory-limit", o.device_memory_bytes,
+           "Bytes of device memory to use at most, e.g. 2GiB")
+      .Bytes();
+  command.Add("--trace", o.trace,
+              "File for what the device did when in the last run, without the runner's "
+              "pauses, for Perfetto");
+  return command;
 }
 
 }  // namespace isocenter::bench

@@ -1,14 +1,13 @@
 // Flags of `isocenter-bench ladder` and `isocenter-bench rabbitct`.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "client/flags/command.h"
 #include "tests/bench/ladder/bench.h"
 
 namespace isocenter::bench {
 
 /// `options` must outlive the parsing.
-CLI::App* AddLadderCommand(CLI::App& app, LadderOptions& options);
-CLI::App* AddRabbitCtCommand(CLI::App& app, RabbitCtOptions& options);
+flags::Command AddLadderCommand(flags::Command program, LadderOptions& options);
+flags::Command AddRabbitCtCommand(flags::Command program, RabbitCtOptions& options);
 
 }  // namespace isocenter::bench

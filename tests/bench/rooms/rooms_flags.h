@@ -1,13 +1,12 @@
 // Flags of `isocenter-bench rooms`.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "client/flags/command.h"
 #include "tests/bench/rooms/rooms_bench.h"
 
 namespace isocenter::bench {
 
 /// `options` must outlive the parsing.
-CLI::App* AddRoomsCommand(CLI::App& app, RoomsOptions& options);
+flags::Command AddRoomsCommand(flags::Command program, RoomsOptions& options);
 
 }  // namespace isocenter::bench

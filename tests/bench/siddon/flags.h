@@ -1,13 +1,12 @@
 // Flags of `isocenter-bench siddon`.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "client/flags/command.h"
 #include "tests/bench/siddon/options.h"
 
 namespace isocenter::bench {
 
 /// `options` must outlive the parsing.
-CLI::App* AddSiddonCommand(CLI::App& app, SiddonOptions& options);
+flags::Command AddSiddonCommand(flags::Command program, SiddonOptions& options);
 
 }  // namespace isocenter::bench

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/config/places.h"
 #include "tests/server/archive/temporary_directory.h"
 
 namespace isocenter::config {
@@ -55,6 +56,59 @@ TEST(ServerConfig, AnEmptyFileIsLegal) {
   EXPECT_EQ(config->spool().sync_interval_seconds(), 0.2);
   EXPECT_EQ(config->spool().capacity_bytes(), 0u);
   EXPECT_EQ(config->spool().retain_seconds(), 86400);
+}
+
+/// What is refused of a text, with flags that change what was read.
+std::string Placed(const std::string& text,
+                   const std::function<void(v1::ServerConfig&)>& flags = nullptr) {
+  auto config = ParseServerConfig(text, "site.txt");
+  EXPECT_TRUE(config.ok()) << config.status();
+  ApplyDefaults(*config);
+  if (flags) flags(*config);
+  return MessageOf(WithPlaces(ValidateServerConfig(*config), text, "site.txt", *config));
+}
+
+TEST(ServerConfig, EveryMistakeHasItsLine) {
+  const std::string text =
+      "# of the site\n"
+      "drain_seconds: -1\n"
+      "limits {\n"
+      "  gpus: 99\n"
+      "  idle_stream_seconds: 0.5\n"
+      "}\n"
+      "grpc_tls {\n"
+      "  certificate_file: \"c.pem\"\n"
+      "}\n";
+  EXPECT_THAT(Placed(text),
+              AllOf(HasSubstr("site.txt:2: drain_seconds is -1; legal is 0 to 3600\n"),
+                    HasSubstr("site.txt:4: limits.gpus is 99; legal is 0 to 64\n"),
+                    HasSubstr("site.txt:5: limits.idle_stream_seconds is 0.5"),
+                    HasSubstr("site.txt:7: grpc_tls.private_key_file is ''")));
+  // What a flag says is not in the file.
+  EXPECT_EQ(Placed("limits { gpus: 1 }", [](auto& c) { c.mutable_limits()->set_gpus(65); }),
+            "limits.gpus is 65; legal is 0 to 64");
+  EXPECT_EQ(Placed("limits { }", [](auto& c) { c.mutable_limits()->set_gpus(65); }),
+            "limits.gpus is 65; legal is 0 to 64");
+  EXPECT_THAT(Placed("dicom_node {\n peer { ae_title: \"A\" host: \"a\" port: 104 }\n"
+                     " peer {\n  ae_title: \"B\" host: \"b\"\n  port: 70000 }\n}\n"),
+              HasSubstr("site.txt:5: dicom_node.peer[1].port is 70000"));
+}
+
+TEST(ServerConfig, NumbersThatAreNoneAreToldTheirRange) {
+  const auto complaint = [](const char* text) {
+    return MessageOf(ParseServerConfig(text, "f").status());
+  };
+  EXPECT_THAT(complaint("audit { max_files: -1 }"),
+              HasSubstr("audit.max_files is -1; legal is a whole number from 1 to 10000"));
+  EXPECT_THAT(complaint("limits { gpus: 1.5 }"),
+              HasSubstr("limits.gpus is 1.5; legal is a whole number from 0 to 64"));
+  EXPECT_THAT(complaint("drain_seconds: soon"),
+              HasSubstr("drain_seconds is soon, which is no number; legal is a number from 0 to "
+                        "3600"));
+  EXPECT_THAT(complaint("dicom_node { peer { port: 99999999999 } }"),
+              HasSubstr("legal is a whole number from 1 to 65535"));
+  EXPECT_THAT(complaint("limits { memory_bytes: 8GiB }"),
+              HasSubstr("legal is a number of bytes from 1048576 to 1125899906842624, without"));
 }
 
 TEST(ServerConfig, SecretsGoToNoCollectorInPlainText) {
@@ -188,10 +242,10 @@ protocol { name: "a" )",
   for (const char* told :
        {"f:1:1: there is no field 'grcp_address'; did you mean grpc_address?",
         "f:2:10: limits has no field 'memory_byte'; did you mean memory_bytes?",
-        "f:2:31: limits.gpus is -1; legal is a whole number from 0 to 4294967295",
+        "f:2:31: limits.gpus is -1; legal is a whole number from 0 to 64",
         "f:3:15: spool.sync is SYNC_POLICY_ALWAY;", "did you mean SYNC_POLICY_ALWAYS?",
         "f:4:1: there is no field 'memory_bytes'; did you mean limits.memory_bytes?",
-        "f:5:16: drain_seconds is \"soon\"; legal is a number",
+        "f:5:16: drain_seconds is \"soon\"; legal is a number from 0 to 3600",
         "f:5:23: drain_seconds is written twice", "dicom_node.port lacks its colon",
         "dicom_node.disabled is maybe; legal is true or false",
         "dicom_node.peer.ae_title is 7; legal is a text in quotes", "a } too many",
@@ -212,7 +266,7 @@ TEST(ServerConfig, AMistakeHasNoEchoes) {
   };
   EXPECT_EQ(said("grpc_address: 0.0.0.0:50051\ndrain_seconds: soon\n"),
             "f:1:15: grpc_address is 0.0.0.0:50051; legal is a text in quotes\n"
-            "f:2:16: drain_seconds is soon, which is no number; legal is a number");
+            "f:2:16: drain_seconds is soon, which is no number; legal is a number from 0 to 3600");
   EXPECT_EQ(said("grpc_address = \"x:1\"\n"),
             "f:1:14: grpc_address lacks its colon; legal is grpc_address: VALUE");
   EXPECT_THAT(said("{\"grpc_address\": \"x:1\"}"),
@@ -220,14 +274,16 @@ TEST(ServerConfig, AMistakeHasNoEchoes) {
                               "VALUE or FIELD { ... }"),
                     Not(HasSubstr("1:2:"))));
   EXPECT_THAT(said("limits { memory_bytes: \"16GiB\" }"),
-              HasSubstr("limits.memory_bytes is \"16GiB\"; legal is a number of bytes, without "
+              HasSubstr("limits.memory_bytes is \"16GiB\"; legal is a number of bytes from "
+                        "1048576 to 1125899906842624, without "
                         "quotes or a unit, e.g. 17179869184 for 16 GiB"));
   EXPECT_THAT(said("protocol { name: \"x\" refinement { algorithm: \"os_satr\" } }"),
               HasSubstr("did you mean REFINEMENT_ALGORITHM_OS_SART?"));
   EXPECT_EQ(said("limits { memory_bytes: 16GiB gpus: 2 }\ndrain_seconds: 60s\ndrain_secnds: 1"),
-            "f:1:24: limits.memory_bytes is 16GiB; legal is a number of bytes, without quotes or a "
+            "f:1:24: limits.memory_bytes is 16GiB; legal is a number of bytes from 1048576 to "
+            "1125899906842624, without quotes or a "
             "unit, e.g. 17179869184 for 16 GiB\n"
-            "f:2:16: drain_seconds is 60s; legal is a number\n"
+            "f:2:16: drain_seconds is 60s; legal is a number from 0 to 3600\n"
             "f:3:1: there is no field 'drain_secnds'; did you mean drain_seconds?");
   // What stands behind a text that does not end is read wrongly.
   EXPECT_EQ(said("drain_seconds: 1\ngrpc_address: \"127.0.0.1:50051\nweb { address: \"x\" }\n"),
