@@ -50,30 +50,30 @@ absl::StatusOr<v1::NodeStatus> NodeClient::Resume(const std::string& by) const {
 }
 
 absl::StatusOr<v1::ListReplicasResponse> NodeClient::Replicas() const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::ListReplicasResponse response;
-  ISO_RETURN_IF_ERROR(FromGrpc(stub_->replicas->ListReplicas(&context, {}, &response)));
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->replicas->ListReplicas(&context, {}, &response);
+  }));
   return response;
 }
 
 absl::Status NodeClient::TakeReplica(const std::string& job_id) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::TakeReplicaRequest request;
   request.set_job_id(job_id);
   v1::TakeReplicaResponse response;
-  return FromGrpc(stub_->replicas->TakeReplica(&context, request, &response));
+  return Call([&](grpc::ClientContext& context) {
+    return stub_->replicas->TakeReplica(&context, request, &response);
+  });
 }
 
 absl::Status NodeClient::DropReplica(const std::string& job_id, bool force) const {
-  grpc::ClientContext context;
-  SetShortDeadline(context);
   v1::DropReplicaRequest request;
   request.set_job_id(job_id);
   request.set_force(force);
   v1::DropReplicaResponse response;
-  return FromGrpc(stub_->replicas->DropReplica(&context, request, &response));
+  return Call([&](grpc::ClientContext& context) {
+    return stub_->replicas->DropReplica(&context, request, &response);
+  });
 }
 
 }  // namespace isocenter::client

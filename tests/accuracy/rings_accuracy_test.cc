@@ -119,9 +119,9 @@ class Scan {
   }
   Volume WithoutRings(Volume volume) const {
     const auto device = *Backends().OpenDevice("cpu", {});
-    const absl::Status status = recon::RemoveRings(acquisition_.trajectory, kGrid, Backends(),
-                                                   *device, {volume.data(), kGrid.shape()});
-    EXPECT_TRUE(status.ok()) << status;
+    const auto removed = recon::RemoveRings(acquisition_.trajectory, kGrid, Backends(), *device,
+                                            {volume.data(), kGrid.shape()});
+    EXPECT_TRUE(removed.ok()) << removed.status();
     return volume;
   }
 

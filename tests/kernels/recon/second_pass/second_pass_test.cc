@@ -87,6 +87,16 @@ TEST(CountPieces, CountsWhatHangsTogetherByFacesAndLeavesItAsItIs) {
   EXPECT_EQ(metal, before);
 }
 
+ops::BoneTable Table(double added) {
+  return {.line_integrals = 2,
+          .bones = 2,
+          .most_line_integral = 5,
+          .most_bone_mm = 100,
+          .added = {0, 0, added, added},
+          .from_hu = 100,
+          .full_hu = 1100};
+}
+
 TEST(Findings, TellWhatWasChangedAndByHowMuch) {
   LineChanges changes;
   const std::vector<float> before = {1, 2, 3, 4}, after = {1, 1, 3, 2};
@@ -116,16 +126,6 @@ TEST(MakePrior, KeepsBoneAndMakesTheRestAirOrWater) {
   MakePrior({}, {.mu_water_per_mm = 0.02}, {metal.data(), shape}, {hu.data(), shape});
   const std::vector<float> expected = {0, 0, 0.012f, 0.02f, 0.02f, 0.0272f, 0.05f, 0.02f};
   for (int i = 0; i < 8; ++i) EXPECT_NEAR(hu[i], expected[i], 1e-7) << i;
-}
-
-ops::BoneTable Table(double added) {
-  return {.line_integrals = 2,
-          .bones = 2,
-          .most_line_integral = 5,
-          .most_bone_mm = 100,
-          .added = {0, 0, added, added},
-          .from_hu = 100,
-          .full_hu = 1100};
 }
 
 TEST(MakeBone, RisesFromTissueToTwiceTheBone) {
