@@ -222,7 +222,7 @@ absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& p
     notes.push_back(absl::StrFormat("the run was exposed at %.4g frames per second", *rate));
   }
   if (DicomText(data, DCM_LossyImageCompression) == "01") {
-    notes.push_back("the frames were compressed with loss");
+    notes.emplace_back("the frames were compressed with loss");
   }
   ISO_RETURN_IF_ERROR(wire::CheckedFrameBytes(header).status());
   return std::make_unique<XaSource>(path.string(), std::move(file), std::move(header),
