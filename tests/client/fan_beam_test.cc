@@ -127,9 +127,10 @@ TEST(FanBeamScan, IsReconstructed) {
     }
     WriteBytes(directory / "sinogram.raw", Sinogram(g, slices, !flat));
     const std::string out = directory / "volume.mha";
-    const Outcome outcome = RunCommand({"reconstruct", directory.path(), "--out", out, "--grid",
-                                        absl::StrCat("120x120x", slices), "--voxel-mm", "2",
-                                        "--mu-water", "0.02", "--backend", "cpu"});
+    const Outcome outcome =
+        RunCommand({"reconstruct", "--overwrite", directory.path(), "--out", out, "--grid",
+                    absl::StrCat("120x120x", slices), "--voxel-mm", "2", "--mu-water", "0.02",
+                    "--backend", "cpu"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const auto volume = formats::ReadMetaImage(out);
     ASSERT_TRUE(volume.ok()) << volume.status();
@@ -141,11 +142,11 @@ TEST(FanBeamScan, IsReconstructed) {
       EXPECT_NEAR(MeanAt(*volume, slice, -45, -45), -1000, 20 * density);
     }
     EXPECT_DOUBLE_EQ(volume->grid.spacing.z, flat ? 2.5 : 1);
-    const Outcome refused = RunCommand(
-        {"reconstruct", directory.path(), "--out", out, "--grid", "64x64x9", "--voxel-mm", "2"});
+    const Outcome refused = RunCommand({"reconstruct", "--overwrite", directory.path(), "--out",
+                                        out, "--grid", "64x64x9", "--voxel-mm", "2"});
     EXPECT_THAT(refused.err, HasSubstr(absl::StrCat("9 slices; the scan has ", slices)));
-    const Outcome iterative =
-        RunCommand({"reconstruct", directory.path(), "--out", out, "--algorithm", "sirt"});
+    const Outcome iterative = RunCommand(
+        {"reconstruct", "--overwrite", directory.path(), "--out", out, "--algorithm", "sirt"});
     EXPECT_THAT(iterative.err, HasSubstr("--algorithm is not for fan-beam scans"));
     // What would be left undone is refused.
     for (const std::vector<std::string>& asked :
@@ -155,7 +156,8 @@ TEST(FanBeamScan, IsReconstructed) {
                                                {"--scatter"},
                                                {"--stripes"},
                                                {"--rings"}}) {
-      std::vector<std::string> command{"reconstruct", directory.path(), "--out", out};
+      std::vector<std::string> command{"reconstruct", "--overwrite", directory.path(), "--out",
+                                       out};
       command.insert(command.end(), asked.begin(), asked.end());
       EXPECT_THAT(RunCommand(command).err, HasSubstr(asked[0] + " is not for fan-beam scans"));
     }

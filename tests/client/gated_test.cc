@@ -26,8 +26,8 @@ Outcome Simulate(const std::filesystem::path& out, std::vector<std::string> more
 
 Outcome Reconstruct(const std::filesystem::path& bundle, const std::filesystem::path& out,
                     std::vector<std::string> more) {
-  more.insert(more.begin(), {"reconstruct", bundle, "--out", out, "--grid", "32x32x24",
-                             "--voxel-mm", "6.5", "--backend", "cpu"});
+  more.insert(more.begin(), {"reconstruct", "--overwrite", bundle, "--out", out, "--grid",
+                             "32x32x24", "--voxel-mm", "6.5", "--backend", "cpu"});
   return RunCommand(more);
 }
 

@@ -45,8 +45,9 @@ class LimitedArc : public testing::Test {
     return scan;
   }
   Outcome Reconstruct(const std::string& scan, std::vector<std::string> more) {
-    std::vector<std::string> all{"reconstruct", scan, "--out",  directory_ / "v.mha",
-                                 "--size",      "32", "--json", directory_ / "v.json"};
+    std::vector<std::string> all{"reconstruct",        "--overwrite", scan, "--out",
+                                 directory_ / "v.mha", "--size",      "32", "--json",
+                                 directory_ / "v.json"};
     all.insert(all.end(), more.begin(), more.end());
     return RunCommand(all);
   }

@@ -55,7 +55,8 @@ TEST(Memory, AVolumeThatIsTooLargeIsRefusedBeforeAnythingIsTaken) {
        {std::vector<std::string>{"--size", "2048"},
         {"--grid", "4096x4096x4096", "--voxel-mm", "0.1"},
         {"--size", "1024", "--algorithm", "sirt", "--iterations", "1"}}) {
-    std::vector<std::string> arguments{"reconstruct", bundle, "--out", out, "--backend", "cpu"};
+    std::vector<std::string> arguments{"reconstruct", "--overwrite", bundle, "--out",
+                                       out,           "--backend",   "cpu"};
     arguments.insert(arguments.end(), size.begin(), size.end());
     const Outcome outcome = RunCommand(arguments);
     EXPECT_EQ(outcome.exit_code, 1) << size[1] << outcome.err;
@@ -71,8 +72,9 @@ TEST(Memory, ThePlanIsPrintedBeforeItIsRefused) {
   TemporaryDirectory directory;
   const std::string bundle = Bundle(directory);
   const AddressSpace less(rlim_t{3} << 30);
-  const Outcome outcome = RunCommand({"reconstruct", bundle, "--out", directory / "v.mha",
-                                      "--backend", "cpu", "--size", "800", "--print-plan"});
+  const Outcome outcome =
+      RunCommand({"reconstruct", "--overwrite", bundle, "--out", directory / "v.mha", "--backend",
+                  "cpu", "--size", "800", "--print-plan"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.out, HasSubstr("host memory: "));
   EXPECT_THAT(outcome.err, HasSubstr(" are available"));

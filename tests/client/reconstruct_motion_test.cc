@@ -24,8 +24,8 @@ class ReconstructMotion : public testing::Test {
   }
 
   Outcome Reconstruct(std::vector<std::string> flags) const {
-    flags.insert(flags.begin(),
-                 {"reconstruct", run_, "--out", mha_, "--grid", "48x48x32", "--voxel-mm", "2.5"});
+    flags.insert(flags.begin(), {"reconstruct", "--overwrite", run_, "--out", mha_, "--grid",
+                                 "48x48x32", "--voxel-mm", "2.5"});
     return RunCommand(flags);
   }
 

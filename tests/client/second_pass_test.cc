@@ -20,8 +20,8 @@ using testing::HasSubstr;
 std::vector<float> Reconstructed(const TemporaryDirectory& directory, const std::string& run,
                                  const std::vector<std::string>& flags) {
   const std::string mha = (directory / "volume.mha").string();
-  std::vector<std::string> arguments{"reconstruct", run,        "--out",      mha,
-                                     "--grid",      "48x48x32", "--voxel-mm", "2.5"};
+  std::vector<std::string> arguments{"reconstruct", "--overwrite", run,          "--out", mha,
+                                     "--grid",      "48x48x32",    "--voxel-mm", "2.5"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   const Outcome outcome = RunCommand(arguments);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -65,8 +65,8 @@ TEST(SecondPass, RingsAndStripesBesideOthers) {
   const std::string json = (directory / "volume.json").string();
   const auto reconstructed = [&](std::vector<std::string> flags) {
     const std::string mha = (directory / "volume.mha").string();
-    flags.insert(flags.begin(), {"reconstruct", path, "--out", mha, "--grid", "48x48x32",
-                                 "--voxel-mm", "2.5", "--json", json});
+    flags.insert(flags.begin(), {"reconstruct", "--overwrite", path, "--out", mha, "--grid",
+                                 "48x48x32", "--voxel-mm", "2.5", "--json", json});
     const Outcome outcome = RunCommand(flags);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return formats::ReadMetaImage(mha)->voxels;
@@ -87,18 +87,19 @@ TEST(SecondPass, SaysWhatItLacks) {
   file.spheres = {{{20, 0, 0}, 12, 0.02}};
   ASSERT_TRUE(WriteXa(run, file));
   const std::string mha = (directory / "volume.mha").string();
-  const Outcome bone = RunCommand({"reconstruct", run, "--out", mha, "--bone"});
+  const Outcome bone = RunCommand({"reconstruct", "--overwrite", run, "--out", mha, "--bone"});
   EXPECT_EQ(bone.exit_code, 1);
   EXPECT_THAT(bone.err, HasSubstr("has no calibration; legal for a correction of bone"));
-  const Outcome scatter = RunCommand({"reconstruct", run, "--out", mha, "--scatter"});
+  const Outcome scatter =
+      RunCommand({"reconstruct", "--overwrite", run, "--out", mha, "--scatter"});
   EXPECT_EQ(scatter.exit_code, 1);
   EXPECT_THAT(scatter.err, HasSubstr("has no calibration; legal for a correction of scatter"));
-  const Outcome sirt =
-      RunCommand({"reconstruct", run, "--out", mha, "--metal", "--algorithm", "sirt"});
+  const Outcome sirt = RunCommand(
+      {"reconstruct", "--overwrite", run, "--out", mha, "--metal", "--algorithm", "sirt"});
   EXPECT_EQ(sirt.exit_code, 2);
   EXPECT_THAT(sirt.err, HasSubstr("--metal with --algorithm sirt; legal is fdk"));
-  const Outcome stripes =
-      RunCommand({"reconstruct", run, "--out", mha, "--stripes", "--algorithm", "sirt"});
+  const Outcome stripes = RunCommand(
+      {"reconstruct", "--overwrite", run, "--out", mha, "--stripes", "--algorithm", "sirt"});
   EXPECT_THAT(stripes.err, HasSubstr("--stripes with --algorithm sirt; legal is fdk"));
 }
 

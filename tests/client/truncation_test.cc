@@ -28,8 +28,9 @@ TEST(Truncation, EachMethodMakesAVolumeOfItsOwn) {
       {"atract", "cut rows by ATRACT\n"}};
   std::set<std::vector<float>> volumes;
   for (const auto& [method, plan] : methods) {
-    const Outcome outcome = RunCommand({"reconstruct", run, "--out", mha, "--grid", "24x24x8",
-                                        "--voxel-mm", "3", "--truncation", method, "--print-plan"});
+    const Outcome outcome =
+        RunCommand({"reconstruct", "--overwrite", run, "--out", mha, "--grid", "24x24x8",
+                    "--voxel-mm", "3", "--truncation", method, "--print-plan"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr(plan)) << method;
     const auto volume = formats::ReadMetaImage(mha);
@@ -48,7 +49,7 @@ TEST(Truncation, EachMethodMakesAVolumeOfItsOwn) {
 
 TEST(Truncation, AnotherMethodIsRefusedWithThoseThatThereAre) {
   const Outcome outcome =
-      RunCommand({"reconstruct", "run", "--out", "v.mha", "--truncation", "fade"});
+      RunCommand({"reconstruct", "--overwrite", "run", "--out", "v.mha", "--truncation", "fade"});
   EXPECT_NE(outcome.exit_code, 0);
   EXPECT_THAT(outcome.err, HasSubstr("fade"));
   EXPECT_THAT(outcome.err, HasSubstr("cylinder"));

@@ -29,8 +29,8 @@ void ExpectMarksInPlace(XaFile run) {
   const std::string dicom = (directory / "run.dcm").string();
   const std::string mha = (directory / "volume.mha").string();
   ASSERT_TRUE(WriteXa(dicom, run));
-  const Outcome outcome =
-      RunCommand({"reconstruct", dicom, "--out", mha, "--grid", "48x48x32", "--voxel-mm", "2.5"});
+  const Outcome outcome = RunCommand({"reconstruct", "--overwrite", dicom, "--out", mha, "--grid",
+                                      "48x48x32", "--voxel-mm", "2.5"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("note: an ideal orbit is assumed"));
   const auto volume = formats::ReadMetaImage(mha);
@@ -85,7 +85,7 @@ TEST(XaVolume, SimulatedRunsAreReadBack) {
             0);
   const std::vector<std::string> grid = {"--grid", "24x24x24", "--voxel-mm", "6"};
   const auto volume = [&](std::vector<std::string> command) {
-    command.insert(command.begin(), "reconstruct");
+    command.insert(command.begin(), {"reconstruct", "--overwrite"});
     command.insert(command.end(), {"--out", path("v.mha")});
     command.insert(command.end(), grid.begin(), grid.end());
     const Outcome outcome = RunCommand(command);

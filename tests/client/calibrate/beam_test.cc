@@ -77,8 +77,8 @@ TEST_F(Calibrate, ASetMakesWaterFlatAndZero) {
   Simulate("scan", 120, 61, {"--phantom", "cylinder", "--scale-mm", "80"});
   const auto reconstruct = [&] {
     const Outcome outcome =
-        RunCommand({"reconstruct", Path("scan"), "--calibration", Path("set"), "--grid", "64x64x8",
-                    "--voxel-mm", "3", "--out", Path("v.mha")});
+        RunCommand({"reconstruct", "--overwrite", Path("scan"), "--calibration", Path("set"),
+                    "--grid", "64x64x8", "--voxel-mm", "3", "--out", Path("v.mha")});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return CupOf(directory_ / "v.mha");
   };

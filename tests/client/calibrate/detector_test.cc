@@ -143,8 +143,8 @@ TEST_F(Calibrate, AirOfASweepIsAddedToTheSet) {
   EXPECT_LT(least, 0.98);
   EXPECT_GT(most, 1.02);
   const auto reconstruct = [&](const std::string& scan) {
-    return RunCommand({"reconstruct", Path(scan), "--calibration", Path("set"), "--grid", "64x64x8",
-                       "--voxel-mm", "3", "--out", Path("v.mha")});
+    return RunCommand({"reconstruct", "--overwrite", Path(scan), "--calibration", Path("set"),
+                       "--grid", "64x64x8", "--voxel-mm", "3", "--out", Path("v.mha")});
   };
   Simulate("scan", 60, 91, {"--phantom", "cylinder", "--scale-mm", "80"});
   const Outcome made = reconstruct("scan");
@@ -173,8 +173,8 @@ TEST_F(Calibrate, OverexposedFramesThatTellTheirDoseAreRecovered) {
   };
   const auto reconstruct = [&] {
     const Outcome outcome =
-        RunCommand({"reconstruct", Path("scan"), "--calibration", Path("set"), "--grid", "64x64x8",
-                    "--voxel-mm", "3", "--out", Path("v.mha")});
+        RunCommand({"reconstruct", "--overwrite", Path("scan"), "--calibration", Path("set"),
+                    "--grid", "64x64x8", "--voxel-mm", "3", "--out", Path("v.mha")});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return CupOf(directory_ / "v.mha");
   };
@@ -198,7 +198,7 @@ TEST_F(Calibrate, OverexposedFramesThatTellTheirDoseAreRecovered) {
             0.1 * std::abs(cut.border - expected.border));
 
   WriteBytes(directory_ / "scan" / "doses.txt", "1\n2\n");
-  EXPECT_THAT(RunCommand({"reconstruct", Path("scan"), "--out", Path("v.mha")}).err,
+  EXPECT_THAT(RunCommand({"reconstruct", "--overwrite", Path("scan"), "--out", Path("v.mha")}).err,
               HasSubstr("doses.txt has 2 doses; legal is one for each of 120 frames"));
 }
 
@@ -222,8 +222,9 @@ TEST_F(Calibrate, ReconstructFindsNewDefects) {
   ASSERT_TRUE(sink->Finish().ok());
   std::string out;
   const auto reconstruct = [&](const std::string& scan, std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"reconstruct", Path(scan), "--calibration", Path("set"), "--grid",
-                                 "64x64x8", "--voxel-mm", "3", "--out", Path("v.mha")});
+    flags.insert(flags.begin(),
+                 {"reconstruct", "--overwrite", Path(scan), "--calibration", Path("set"), "--grid",
+                  "64x64x8", "--voxel-mm", "3", "--out", Path("v.mha")});
     const Outcome outcome = RunCommand(flags);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     out = outcome.out;

@@ -63,8 +63,9 @@ TEST_F(Calibrate, ReconstructTakesOnlySetsThatFit) {
   Relabel("scan", "silent", "", "bin2", 0);
   const auto reconstruct = [&](const std::string& scan) {
     std::filesystem::remove(directory_ / "v.mha");
-    return RunCommand({"reconstruct", Path(scan), "--calibration", Path("set"), "--grid", "32x32x4",
-                       "--voxel-mm", "6", "--out", Path("v.mha"), "--json", Path("v.json")});
+    return RunCommand({"reconstruct", "--overwrite", Path(scan), "--calibration", Path("set"),
+                       "--grid", "32x32x4", "--voxel-mm", "6", "--out", Path("v.mha"), "--json",
+                       Path("v.json")});
   };
   Outcome outcome = reconstruct("w130");
   EXPECT_EQ(outcome.exit_code, 1);
