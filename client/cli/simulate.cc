@@ -1,5 +1,6 @@
 // isocenter simulate: a phantom or a volume becomes an acquisition on disk.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -55,6 +56,13 @@ absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenVolume(const SimulateOptio
   }
   ISO_ASSIGN_OR_RETURN(formats::Volume volume, formats::ReadVolume(options.volume, layout));
   formats::CenterAtIsocenter(volume.grid);
+  const auto unusable =
+      std::ranges::find_if(volume.voxels, [](float hu) { return !std::isfinite(hu); });
+  if (unusable != volume.voxels.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("--volume has ", *unusable, " at voxel ",
+                                                   unusable - volume.voxels.begin(), " of ",
+                                                   volume.voxels.size(), "; legal are finite HU"));
+  }
   for (float& voxel : volume.voxels) {  // padding below air would shine
     voxel = static_cast<float>(kMuWaterPerMm * std::max(0.0, 1 + voxel / 1000.0));
   }

@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "client/cli/commands.h"
 #include "client/cli/options/job_argument.h"
@@ -25,7 +24,8 @@ struct Options {
 absl::Status Trace(const Options& options) {
   const bool on_standard_output = options.out == "-";
   if (!on_standard_output) {
-    ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--out", .path = options.out}));
+    ISO_RETURN_IF_ERROR(
+        formats::CheckFileDestination({.flag = "--out", .path = options.out, .is_json = true}));
   }
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        ServiceOfJob(options.server, options.job_id));
@@ -34,17 +34,13 @@ absl::Status Trace(const Options& options) {
     std::fputs(trace.c_str(), stdout);
     return absl::OkStatus();
   }
-  // Jobs of earlier versions have none.
-  const auto json = nlohmann::json::parse(trace, nullptr, /*allow_exceptions=*/false);
-  const auto plan = nlohmann::json::json_pointer("/otherData/plan");
-  if (json.contains(plan) && json[plan].is_string()) {
-    std::fputs(json[plan].get_ref<const std::string&>().c_str(), stdout);
-  }
+  ISO_RETURN_IF_ERROR(formats::WriteText(options.out, trace));
+  std::printf("%s\n", options.out.c_str());
   ISO_ASSIGN_OR_RETURN(const v1::Job job, client::JobClient(channel).Get(options.job_id));
   if (!job.trace_parent().empty()) {
     std::printf("distributed trace: %s\n", job.trace_parent().c_str());
   }
-  return formats::WriteText(options.out, trace);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -55,7 +51,8 @@ void AddTraceCommand(flags::Command program) {
       "trace", "Write what the devices did for a job, as JSON that ui.perfetto.dev opens");
   command.Footer(
       "Example:\n  isocenter trace JOB --out trace.json\n"
-      "Where the node makes distributed traces, that of the job is named as W3C traceparent.");
+      "The plan that the node made stands in it, as otherData.plan. Where the node makes "
+      "distributed traces, that of the job is named as W3C traceparent.");
   AddJobArgument(command, options->job_id).Required();
   command.Add("--out", options->out, "file to write; -: standard output").Required().Type("FILE");
   AddServerFlags(command, options->server);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 
 #include "absl/strings/ascii.h"
@@ -65,6 +66,13 @@ fs::path HolderOf(const fs::path& path) {
   return holder.empty() ? fs::path(".") : holder;
 }
 
+/// Whether a file may be JSON, by its first character. An empty one may become it.
+bool MayBeJson(const fs::path& path) {
+  std::ifstream file(path);
+  char first = 0;
+  return !(file >> first) ? file.eof() : first == '{' || first == '[';
+}
+
 absl::Status CheckFile(const Destination& to) {
   std::error_code error;
   const fs::file_status there = fs::status(to.path, error);
@@ -85,6 +93,10 @@ absl::Status CheckFile(const Destination& to) {
   if (!to.replaces && fs::exists(there)) {
     return absl::AlreadyExistsError(
         absl::StrCat(Named(to), ", which is there already; legal is another name, or --overwrite"));
+  }
+  if (to.is_json && fs::exists(there) && !MayBeJson(to.path)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(Named(to), ", which is there already and is no JSON; legal is another name"));
   }
   return CheckPlace(to, HolderOf(to.path));
 }

@@ -17,6 +17,7 @@ struct Destination {
   std::vector<std::string> endings = {};  // that its name may have; none: any
   uint64_t bytes = 0;                     // that it will take, as far as is known
   bool replaces = true;                   // a file that is there; else --overwrite is asked for
+  bool is_json = false;                   // then it replaces nothing that is not
   /// Files that are read, and that it must not replace.
   std::vector<std::filesystem::path> inputs = {};
 };

@@ -174,7 +174,7 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
   fit.warnings = InsertsOffTheirNeighbours(fit.inserts);
   // One wrong insert bends both.
   if (fit.warnings.empty()) fit.warnings = SlopesOff(fit.inserts);
-  if (std::abs(error.value) < kTooRightHu) {
+  if (std::abs(error.value) < std::max(kTooRightHu, kTooRightSigmas * noise.value)) {
     fit.warnings.push_back(absl::StrFormat(
         "all inserts read within %.2f HU of the truth: was the volume made with a table already? "
         "This one is then of what that leaves, and is not to be used in its place",

@@ -43,8 +43,9 @@ inline constexpr double kMostOffNeighboursHu = 50, kMostBend = 1.5;
 /// Between two neighbours that are so far apart (true HU) a table is steeper or flatter than this
 /// for one reason alone: the inserts are not where, or what, the table of inserts says.
 inline constexpr double kFarApartHu = 100, kMostSlope = 2;
-/// No reconstruction has all inserts right within so little (HU), but by a table.
-inline constexpr double kTooRightHu = 1;
+/// No reconstruction has all inserts right within so little (HU), or within so many of their
+/// largest standard error, but by a table.
+inline constexpr double kTooRightHu = 1, kTooRightSigmas = 3;
 
 /// Inserts of water's density, more or less (HU from 0): a water polynomial has them right by so
 /// much (HU) where scatter is corrected or little, because water is 0 by its making.

@@ -52,4 +52,10 @@ std::string NotValidText(absl::string_view name, const Validity& validity) {
                       minute(validity.until), ", which is not now");
 }
 
+std::string NoWaterText(absl::string_view name) {
+  return absl::StrCat("calibration '", name,
+                      "' has no water polynomial: HU are off, and cupped by beam hardening; "
+                      "`isocenter calibrate beam-hardening --into` measures one");
+}
+
 }  // namespace isocenter::ops

@@ -37,5 +37,7 @@ struct Validity {
 /// That a set is not valid now. Where it corrects all the same, kUsedAllTheSame follows.
 std::string NotValidText(absl::string_view name, const Validity& validity);
 inline constexpr char kUsedAllTheSame[] = "; it is used all the same";
+/// That a set does not know water, which the scale of HU is made of.
+std::string NoWaterText(absl::string_view name);
 
 }  // namespace isocenter::ops

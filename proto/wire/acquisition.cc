@@ -73,6 +73,9 @@ absl::StatusOr<Trajectory> TrajectoryOf(const v1::AcquisitionHeader& header,
                                         const Detector& detector) {
   if (header.has_circular()) {
     const v1::CircularTrajectory& circle = header.circular();
+    if (circle.arc_deg() == 0) {
+      return Illegal("circular.arc_deg", "0", "the turn of the arm, -720 to 720 and not 0");
+    }
     return MakeCircularOrbit({.views = static_cast<int>(header.frame_count()),
                               .source_to_isocenter_mm = circle.source_to_isocenter_mm(),
                               .source_to_detector_mm = circle.source_to_detector_mm(),

@@ -174,16 +174,20 @@ void CheckSpool(const v1::ServerConfig& config, Mistakes& mistakes) {
   mistakes.Add(CheckRange("spool.retain_seconds", spool.retain_seconds(), 0, 31536000));
 }
 
+constexpr uint32_t kMostActiveJobs = 1024;
+
 void ApplyCallerDefaults(v1::LimitsConfig& limits) {
   using Limits = v1::LimitsConfig;
+  // A value that is not legal is told once, not with what would follow from it.
+  const uint32_t jobs = std::clamp(limits.max_active_jobs(), 1u, kMostActiveJobs);
   Default(limits, &Limits::calls_per_caller, &Limits::set_calls_per_caller, 256u);
   Default(limits, &Limits::calls_per_second_per_caller, &Limits::set_calls_per_second_per_caller,
           2000u);
   Default(limits, &Limits::downloads_per_caller, &Limits::set_downloads_per_caller, 16u);
   Default(limits, &Limits::streams_per_caller, &Limits::set_streams_per_caller,
-          (limits.max_active_jobs() + 16) * 3 / 4);
+          (jobs + 16) * 3 / 4);
   Default(limits, &Limits::batch_jobs_per_caller, &Limits::set_batch_jobs_per_caller,
-          std::max(limits.max_active_jobs() / 2, 1u));
+          std::max(jobs / 2, 1u));
 }
 
 void CheckLimits(const v1::LimitsConfig& limits, Mistakes& mistakes) {
@@ -193,7 +197,7 @@ void CheckLimits(const v1::LimitsConfig& limits, Mistakes& mistakes) {
   constexpr double kMostBytes = static_cast<double>(int64_t{1} << 50);
   range("memory_bytes", static_cast<double>(limits.memory_bytes()), 1 << 20, kMostBytes);
   range("max_message_bytes", limits.max_message_bytes(), 1 << 20, 1 << 30);
-  range("max_active_jobs", limits.max_active_jobs(), 1, 1024);
+  range("max_active_jobs", limits.max_active_jobs(), 1, kMostActiveJobs);
   range("cpu_threads", limits.cpu_threads(), 0, 1024);
   if (limits.device_memory_bytes() != 0) {
     range("device_memory_bytes", static_cast<double>(limits.device_memory_bytes()), 64 << 20,

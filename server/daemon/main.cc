@@ -56,6 +56,7 @@ sigset_t BlockStopSignals() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);  // of a terminal that is closed; no configuration is read again
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
 }

@@ -171,6 +171,9 @@ absl::Status AcquisitionAdmission::Calibrate(AcquisitionRequest& request,
   ISO_ASSIGN_OR_RETURN(auto warning, CheckRefinable(request, screened.calibration.get()));
   // Frames that are not corrected are warned of already.
   if (!screened.warning) screened.warning = std::move(warning);
+  if (!screened.warning && screened.calibration != nullptr) {
+    screened.warning = CheckWater(*screened.calibration);
+  }
   return absl::OkStatus();
 }
 

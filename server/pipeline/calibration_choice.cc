@@ -165,4 +165,10 @@ absl::StatusOr<std::optional<jobs::JobWarning>> CheckRefinable(
                           absl::StrCat(why, ": there will be no refinement")};
 }
 
+std::optional<jobs::JobWarning> CheckWater(const ops::Calibration& calibration) {
+  if (calibration.mu_water_per_mm > 0) return std::nullopt;
+  return jobs::JobWarning{jobs::WarningKind::kCalibration, std::nullopt,
+                          ops::NoWaterText(calibration.name)};
+}
+
 }  // namespace isocenter::pipeline

@@ -30,4 +30,8 @@ absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<jobs::Cali
 absl::StatusOr<std::optional<jobs::JobWarning>> CheckRefinable(const AcquisitionRequest& request,
                                                                const ops::Calibration* calibration);
 
+/// A warning of a set that does not know water. It may be the newest of its station and stand
+/// before one that does.
+std::optional<jobs::JobWarning> CheckWater(const ops::Calibration& calibration);
+
 }  // namespace isocenter::pipeline

@@ -202,7 +202,8 @@ TEST(Outputs, DataIsReplacedWhenAskedForAndReportsAlways) {
   int data = 0, reports = 0;
   for (const Written& written : AllWritten()) {
     const std::string file = directory / absl::StrCat("file", written.ending);
-    WriteBytes(file, "kept");
+    const std::string kept = written.ending == ".json" ? "{}" : "kept";
+    WriteBytes(file, kept);
     std::vector<std::string> all = written.arguments;
     all.push_back(file);
     const std::string command = absl::StrJoin(all, " ");
@@ -218,11 +219,28 @@ TEST(Outputs, DataIsReplacedWhenAskedForAndReportsAlways) {
     } else {
       EXPECT_THAT(plain.err, Not(HasSubstr("there already"))) << command;
     }
-    EXPECT_EQ(ReadBytes(file), "kept") << command;
+    EXPECT_EQ(ReadBytes(file), kept) << command;
     ++(written.is_data ? data : reports);
   }
   EXPECT_GE(data, 10);
   EXPECT_GE(reports, 8);
+}
+
+TEST(Outputs, JsonReplacesJsonOnly) {
+  TemporaryDirectory directory;
+  const std::string file = directory / "frames.raw";
+  for (const Written& written : AllWritten()) {
+    if (written.ending != ".json") continue;
+    for (const std::string& kept : {std::string("pixels"), std::string("\0\1\2", 3)}) {
+      WriteBytes(file, kept);
+      std::vector<std::string> all = written.arguments;
+      all.push_back(file);
+      const Outcome outcome = RunCommand(all);
+      EXPECT_EQ(outcome.exit_code, 1) << all.front();
+      EXPECT_THAT(outcome.err, HasSubstr("which is there already and is no JSON")) << all.front();
+      EXPECT_EQ(ReadBytes(file), kept) << all.front();
+    }
+  }
 }
 
 TEST(Outputs, ABundleIsADirectory) {

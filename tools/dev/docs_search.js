@@ -10,13 +10,15 @@ const SAME = [
 const EXCERPT = 140;
 const BEFORE = 50;
 
-// Lower case, without what words are joined by: "De-identified" and "deidentified" are one.
-const plainOf = (text) => text.toLowerCase().replace(/\bde-identif/g, 'deidentif').replace(/[^\p{L}\p{N}_]+/gu, ' ').trim();
+// Lower case, without what words are joined by: "De-identified" and "deidentified" are one. Names of programs are there as they are, and in words: frame_gap, IsocenterDicomQueueStuck.
+const plainOf = (text) => lowered(text + [...text.matchAll(/[\p{L}\p{N}]*(?:_|\p{Ll}\p{Lu})[\p{L}\p{N}_]*/gu)].map(([name]) => ` ${name.replace(/_/g, ' ').replace(/(\p{Ll})(?=\p{Lu})/gu, '$1 ')}`).join(''));
+const lowered = (text) => text.toLowerCase().replace(/\bde-identif/g, 'deidentif').replace(/[^\p{L}\p{N}_]+/gu, ' ').trim();
 
 // Of what was typed the words that are looked for; all where there is no other.
 function wordsOf(typed) {
-  const all = plainOf(typed).split(' ').filter(Boolean);
-  const telling = all.filter((word) => !STOP.has(word));
+  const all = lowered(typed).split(' ').filter(Boolean);
+  // The numbers of a message that was copied are those of one day.
+  const telling = all.filter((word) => !STOP.has(word) && !/^\p{N}+$/u.test(word));
   return telling.length > 0 ? telling : all;
 }
 
@@ -44,8 +46,8 @@ const times = (text, word) => ` ${text}`.split(` ${word}`).length - 1;
 // Why something was decided, and how fast it is, is seldom what is asked for.
 const isLast = (href) => /^(adr\/|performance\.html|papers\.html|index\.html#decisions)/.test(href);
 
-// Pages for those who use it, and above all what words mean.
-const bonus = (href) => (href.startsWith('glossary') ? 5 : href.startsWith('user-guide/') ? 2 : 0);
+// Pages for those who use it, and above all what words mean and what helps; formats are for programs.
+const bonus = (href) => (/^(glossary|troubleshooting|runbook)/.test(href) ? 5 : href.startsWith('user-guide/') ? 2 : href.startsWith('formats/') ? -4 : 0);
 
 // How well a section answers; 0: it has not enough of the words.
 function score(section, words, phrases, enough) {
@@ -59,14 +61,14 @@ function score(section, words, phrases, enough) {
   }
   if (found < enough) return 0;
   const together = (where) => (words.length > 1 && phrases.some((phrase) => where.includes(phrase)) ? 1 : 0);
-  return sum + 6 * together(heading) + 4 * together(text) + bonus(section.href);
+  return Math.max(1, sum + 6 * together(heading) + 4 * together(text) + bonus(section.href));
 }
 
 // Sections for what was typed, best first; where none has all words, those with most of them.
 function find(sections, typed) {
   const typedWords = wordsOf(typed);
   const words = typedWords.map(formsOf);
-  const phrases = [typedWords.join(' '), plainOf(typed)];
+  const phrases = [typedWords.join(' '), lowered(typed)];
   for (let enough = words.length; enough > 0; enough -= 1) {
     const found = sections
       .map((section) => ({ section, points: score(section, words, phrases, enough) }))

@@ -53,6 +53,18 @@ const SECTIONS: Section[] = [
 ];
 const hrefs = (typed: string) => [...search().find(SECTIONS, typed).sections.map(({ href }) => href.split('#')[0])];
 
+test('names of programs are found by their words, and what is copied from a message by its words', () => {
+  const sections: Section[] = [
+    { href: 'formats/spool.html#frames', page: 'Spool', heading: 'Frames', text: 'a frame, a frame, frames of a gap: gap and frame' },
+    { href: 'troubleshooting.html#warnings', page: 'Troubleshooting', heading: 'Warnings', text: 'frames are missing (frame_gap)' },
+    { href: 'runbook.html#stuck', page: 'Runbook', heading: 'IsocenterDicomQueueStuck', text: 'a PACS' },
+  ];
+  const first = (typed: string) => search().find(sections, typed).sections[0]?.href;
+  assert.equal(first('frame gap'), 'troubleshooting.html#warnings');
+  assert.equal(first('queue stuck'), 'runbook.html#stuck');
+  assert.equal(first('71 of 80 frames are missing'), 'troubleshooting.html#warnings');
+});
+
 test('search: guides before decisions, whole words before beginnings, words that mean the same', () => {
   assert.deepEqual(hrefs('token'), ['security.html', 'adr/0018.html']);
   assert.deepEqual(hrefs('anonymize'), ['user-guide/pacs.html', 'adr/0018.html']);

@@ -34,7 +34,7 @@ flags::Option JsonOutput::AddFlag(flags::Command command) {
 absl::Status JsonOutput::Check(std::vector<std::filesystem::path> inputs) const {
   if (path_.empty() || on_standard_output()) return absl::OkStatus();
   return formats::CheckFileDestination(
-      {.flag = "--json", .path = path_, .inputs = std::move(inputs)});
+      {.flag = "--json", .path = path_, .is_json = true, .inputs = std::move(inputs)});
 }
 
 absl::Status JsonOutput::Report(const std::string& text,

@@ -187,5 +187,18 @@ TEST(CalibrationChoice, LineIntegralsHaveBeenCorrected) {
   EXPECT_THAT(Used({Label("a")}, request), HasSubstr("INVALID_ARGUMENT"));
 }
 
+TEST(CalibrationChoice, ASetThatDoesNotKnowWaterIsToldOf) {
+  ops::Calibration calibration;
+  calibration.name = "monthly";
+  const auto warning = CheckWater(calibration);
+  ASSERT_TRUE(warning.has_value());
+  EXPECT_EQ(warning->kind, jobs::WarningKind::kCalibration);
+  EXPECT_THAT(warning->text,
+              AllOf(HasSubstr("calibration 'monthly' has no water polynomial: HU are off"),
+                    HasSubstr("calibrate beam-hardening --into")));
+  calibration.mu_water_per_mm = 0.02;
+  EXPECT_FALSE(CheckWater(calibration).has_value());
+}
+
 }  // namespace
 }  // namespace isocenter::pipeline

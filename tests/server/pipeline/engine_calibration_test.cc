@@ -73,7 +73,9 @@ TEST_F(EngineCalibrationTest, ItIsUsedAndRecorded) {
   EXPECT_EQ(job.facts.calibration->name, "new");
   EXPECT_EQ(job.facts.calibration->crc32c, 60000u);
   EXPECT_FALSE(job.facts.calibration->outside_validity);
-  EXPECT_TRUE(job.warnings.empty());
+  // Of the detector alone.
+  ASSERT_EQ(job.warnings.size(), 1);
+  EXPECT_THAT(job.warnings[0].text, ::testing::HasSubstr("'new' has no water polynomial"));
   EXPECT_EQ(calibrations_.loads(), 1);
   ExpectNothingHeld();
 }

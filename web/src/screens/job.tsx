@@ -5,7 +5,7 @@ import { type Job as JobMessage, type JobDetail, type Trace, type Transfers, isA
 import { Convergence } from '../charts/convergence.tsx';
 import { TimelineChart } from '../charts/timeline_chart.tsx';
 import { jobTitle } from '../lib/announcements.ts';
-import { algorithmName, finish, fullTime, seconds, words } from '../lib/format.ts';
+import { algorithmName, count, finish, fullTime, isStalled, seconds, words } from '../lib/format.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -48,11 +48,16 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   return (
     <div class="job">
       <Heading job={shown} store={store} />
+      {isStalled(shown, store.now()) && (
+        <p class="notice" role="alert">
+          No frames come any more. The scan waits for its console, which goes on by itself, or by <code>isocenter stream --resume {shown.job_id}</code>; without it the job fails. <DocsLink to="jobFailed" />
+        </p>
+      )}
       {shown.error && <Ending error={shown.error} failed={shown.state === 'failed'} />}
       <nav class="tabs" aria-label="Parts of this job">
         {TABS.map(({ id, name }) => (
           <a key={id} href={href(['jobs', jobId], { tab: id })} aria-current={id === tab ? 'page' : undefined}>
-            {name}{id === 'details' && shown.warning_count > 0 && <span class="badge">{shown.warning_count}</span>}
+            {name}{id === 'details' && shown.warning_count > 0 && <>{' '}<span class="badge">{shown.warning_count}<span class="hidden"> {shown.warning_count === 1 ? 'warning' : 'warnings'}</span></span></>}
           </a>
         ))}
       </nav>
@@ -90,6 +95,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
         <StateChip state={job.state} />
         {isActive(job) && <JobProgressBar job={job} />}
         {isActive(job) && job.predicted_finish_time && <span class="numbers">{finish(job.predicted_finish_time, store.now())}</span>}
+        {job.warning_count > 0 && <a class="warned" href={href(['jobs', job.job_id], { tab: 'details' })}>{count(job.warning_count)} {job.warning_count === 1 ? 'warning' : 'warnings'}</a>}
         {job.result?.seconds_after_last_frame != null && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
       </div>
       <div class="actions">

@@ -1,6 +1,6 @@
 // Rooms at a glance: what each does now, else how its last job went.
 import { type Job, type Room, isActive } from '../api/types.ts';
-import { count, finish, framesPerSecond, gups, seconds } from '../lib/format.ts';
+import { count, finish, framesPerSecond, gups, isStalled, seconds } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import type { Store } from '../state/store.ts';
 import { Chip, JobProgressBar, StateChip } from '../ui/bits.tsx';
@@ -32,18 +32,19 @@ export function Rooms({ rooms, store }: { rooms: Room[]; store: Store }) {
 
 function RoomCard({ room, job, store }: { room: Room; job: Job; store: Store }) {
   const active = isActive(job);
-  const state = active ? (job.state === 'receiving' ? 'scanning' : 'computing') : 'idle';
+  const stalled = isStalled(job, store.now());
+  const state = active ? (stalled ? 'stalled' : job.state === 'receiving' ? 'scanning' : 'computing') : 'idle';
   return (
     <article class={`room card ${state}`} aria-label={`Room ${room.station_name}`}>
       <header>
         <h3 title={room.station_name}>{room.station_name}</h3>
-        <Chip kind={state} text={{ scanning: 'Scanning', computing: 'Computing', idle: 'Idle' }[state]} />
+        <Chip kind={state} text={{ scanning: 'Scanning', stalled: 'No frames', computing: 'Computing', idle: 'Idle' }[state]} />
       </header>
       {active && (
         <>
           <JobProgressBar job={job} />
           <p class="numbers split">
-            <span>{job.state === 'receiving' ? framesPerSecond(job.frames_per_second) : ''}</span>
+            <span>{job.state === 'receiving' && !stalled ? framesPerSecond(job.frames_per_second) : ''}</span>
             <span>{finish(job.predicted_finish_time, store.now())}</span>
           </p>
         </>

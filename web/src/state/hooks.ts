@@ -60,7 +60,10 @@ export function useAsked<T>(path: string | null, query: Query, everyMs: number):
 export function useTitle(title: string | null): void {
   const server = useStore().status?.server ?? 'Isocenter';
   useEffect(() => {
-    if (title !== null) document.title = `${title} – ${server}`;
+    if (title === null) return;
+    document.title = `${title} – ${server}`;
+    // Where the focus goes when a screen is changed: who hears the page is told which.
+    document.getElementById('main')?.setAttribute('aria-label', title);
   }, [title, server]);
 }
 

@@ -8,7 +8,7 @@ const STATE_NAMES: Record<JobState, string> = {
   receiving: 'Receiving', reconstructing: 'Reconstructing', refining: 'Refining', exporting: 'Storing',
   completed: 'Completed', failed: 'Failed', cancelled: 'Cancelled',
 };
-const SIGNS: Record<string, string> = { completed: '✓', failed: '✕', cancelled: '–', warning: '!', ok: '✓', bad: '✕' };
+const SIGNS: Record<string, string> = { stalled: '!', completed: '✓', failed: '✕', cancelled: '–', warning: '!', ok: '✓', bad: '✕' };
 
 export function StateChip({ state }: { state: JobState }) {
   return <Chip kind={state} text={STATE_NAMES[state] ?? words(state)} />;

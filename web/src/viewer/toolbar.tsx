@@ -104,6 +104,11 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
   );
 }
 
+// On a telephone it is below the planes, out of sight.
+function showSolid(): void {
+  requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector('.pane.solid')?.scrollIntoView({ block: 'nearest' })));
+}
+
 // Beside the planes, from where it is looked at, and how.
 function SolidTools({ model: { solid } }: { model: ViewerModel }) {
   const shown = solid.place !== 'nowhere';
@@ -111,7 +116,10 @@ function SolidTools({ model: { solid } }: { model: ViewerModel }) {
     <div class="group solids" role="group" aria-label="3-D">
       <button
         type="button" class="small" aria-pressed={shown} title="The volume in 3-D, beside the planes (v)"
-        onClick={() => solid.put(shown ? 'nowhere' : 'beside')}
+        onClick={() => {
+          solid.put(shown ? 'nowhere' : 'beside');
+          if (!shown) showSolid();
+        }}
       >3-D</button>
       {shown && MODES.map(({ mode, name }) => (
         <button
