@@ -53,9 +53,10 @@ void DownloadStream::WatchReader() {
 absl::Status DownloadStream::Open(const v1::DownloadResultRequest& request) {
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, shared_.table.Get(request.job_id()));
   if (job->state != jobs::JobState::kCompleted) {
-    return absl::FailedPreconditionError(absl::StrCat("job '", job->id, "' is ",
-                                                      std::string(jobs::Name(job->state)),
-                                                      "; legal is a completed job"));
+    const absl::string_view why = job->error.message();
+    return absl::FailedPreconditionError(
+        absl::StrCat("job '", job->id, "' is ", std::string(jobs::Name(job->state)),
+                     why.empty() ? "" : ": ", why, "; legal is a completed job"));
   }
   switch (request.format()) {
     case v1::RESULT_FORMAT_DICOM: {

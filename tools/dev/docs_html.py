@@ -39,7 +39,10 @@ header label { margin-left: auto; }
 .skip:focus { left: .5rem; top: .5rem; background: var(--ground); padding: .5rem; }
 .to-pages { display: none !important; }
 .code > button { display: block; margin: .5rem 0 -.8rem auto; font: .8rem system-ui, sans-serif; padding: .15rem .5rem; }
-.table { overflow-x: auto; margin: 1rem 0; }
+/* A shadow at each side on which there is more, which the ends of the table cover. */
+.table { overflow-x: auto; margin: 1rem 0; background:
+  linear-gradient(to right, Canvas 40%, transparent) left / 2rem 100% no-repeat local, linear-gradient(to left, Canvas 40%, transparent) right / 2rem 100% no-repeat local,
+  linear-gradient(to right, #8888, transparent) left / .7rem 100% no-repeat scroll, linear-gradient(to left, #8888, transparent) right / .7rem 100% no-repeat scroll; }
 .wide + .more { display: block; font-size: .85rem; opacity: .8; margin: -.8rem 0 1rem; }
 .more { display: none; }
 header input { font: inherit; max-width: 14rem; }

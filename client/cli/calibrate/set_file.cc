@@ -181,9 +181,12 @@ absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const SetOut
                               {"figures", ToJson(report.figures)},
                               {"warnings", report.warnings}};
   json.update(details);
+  const bool is_whole = set.has_water() || set.has_geometry();
   return output.json.Report(
       absl::StrCat(FigureTable(report.figures), output.out, ": ", set.name(),
-                   "; `isocenter calibrations add ", output.out, "` has the service keep it\n"),
+                   is_whole ? "; " : "; it does not know water yet: `isocenter calibrate "
+                                     "beam-hardening --into` adds that, before ",
+                   "`isocenter calibrations add ", output.out, "` has the service keep it\n"),
       json);
 }
 

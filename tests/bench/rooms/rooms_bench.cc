@@ -257,7 +257,10 @@ absl::Status RunRooms(const RoomsOptions& options) {
   for (const auto& [name, figures] : report.classes) {
     if (figures.completed > 0) return absl::OkStatus();
   }
-  return absl::UnavailableError("no acquisition was completed");
+  return absl::UnavailableError(
+      absl::StrCat("no acquisition was completed",
+                   report.errors.empty() ? "" : "; the first error: ",
+                   report.errors.empty() ? "" : report.errors.front()));
 }
 
 }  // namespace isocenter::bench

@@ -1,6 +1,7 @@
 // What can be done with a finished volume: download, send, refine, compare.
 import { useMemo, useState } from 'preact/hooks';
 import { type Job as JobMessage, type JobDetail, type RefinementOffer, type Transfers, placeOf } from '../api/types.ts';
+import { isStuck } from '../lib/destinations.ts';
 import { algorithmName, bytes, coarseSeconds, plural } from '../lib/format.ts';
 import { relatedName } from '../lib/relations.ts';
 import { go, href, jobHref } from '../lib/router.ts';
@@ -71,6 +72,7 @@ function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) 
   const { data, error } = useAsked<Transfers>('transfers', { page_size: 1 }, 0);
   const [chosen, setChosen] = useState('');
   const destination = chosen || data?.destinations[0]?.name || '';
+  const stuck = data?.destinations.find((d) => d.name === destination && isStuck(d));
   return (
     <Confirm
       title="Send this volume" action="Send" onClose={onClose} impossible={!destination}
@@ -86,9 +88,14 @@ function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) 
         <label>
           Destination
           <select data-first value={destination} onChange={(event) => setChosen(event.currentTarget.value)}>
-            {data.destinations.map((d) => <option key={d.name} value={d.name}>{d.name} ({placeOf(d)})</option>)}
+            {data.destinations.map((d) => <option key={d.name} value={d.name}>{d.name} ({placeOf(d)}{isStuck(d) && ', stuck'})</option>)}
           </select>
         </label>
+      )}
+      {stuck && (
+        <p class="notice" role="status">
+          {stuck.name} takes nothing: what is next has waited for {coarseSeconds(stuck.oldest_seconds ?? 0)}. This volume waits there, too. <DocsLink to="destinationStuck" />
+        </p>
       )}
       <p class="quiet">It goes into the queue of that destination. What the destination has already is not sent again.</p>
     </Confirm>

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import { type Destination, type Transfer, type Transfers as Answer, type TransferState, placeOf } from '../api/types.ts';
+import { isStuck } from '../lib/destinations.ts';
 import { type Addresses, dicomText } from '../lib/addresses.ts';
 import { coarseSeconds, count, plural, words } from '../lib/format.ts';
 import { refusalsOf } from '../lib/refusals.ts';
@@ -82,13 +83,6 @@ export function Transfers({ query }: { query: URLSearchParams }) {
 function OwnNode({ addresses }: { addresses: Addresses }) {
   const text = dicomText(addresses, location.hostname);
   return <p class="quiet own-node">{text ? <>This node: <span class="id">{text}</span></> : 'This node takes no DICOM associations: dicom_node of the configuration is disabled.'}</p>;
-}
-
-// What waits for longer than this does so because the destination does not take it; the alert of the site may have another target.
-const STUCK_SECONDS = 60;
-
-function isStuck(d: Destination): boolean {
-  return d.oldest_seconds !== null && d.oldest_seconds > STUCK_SECONDS && d.sending === 0;
 }
 
 interface CardProps {
