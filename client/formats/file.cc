@@ -1,10 +1,12 @@
 #include "client/formats/file.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -100,9 +102,23 @@ absl::Status InputFile::ReadAt(uint64_t offset, std::span<std::byte> bytes) {
   return absl::OkStatus();
 }
 
+namespace {
+
+/// Gives a file its name; errno's number, or 0. Not every file system can refuse to replace.
+int Publish(const std::filesystem::path& from, const std::filesystem::path& to, bool replaces) {
+  const unsigned how = replaces ? 0 : RENAME_NOREPLACE;
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), how) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
 absl::StatusOr<OutputFile> OutputFile::Create(const std::filesystem::path& path) {
   OutputFile output;
   output.path_ = path;
+  std::error_code unknown;
+  output.replaces_ = std::filesystem::exists(path, unknown);
   output.temporary_ = path;
   output.temporary_ += PartialSuffix();
   output.partial_.reset(Announce(output.temporary_));
@@ -152,8 +168,11 @@ absl::Status OutputFile::Write(std::span<const std::byte> bytes) {
 
 absl::Status OutputFile::Commit() {
   if (std::fflush(file_.get()) != 0) return WriteFailed(errno, path_);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("cannot rename to ", path_.string()));
+  if (const int error = Publish(temporary_, path_, replaces_); error == EEXIST) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        path_.string(), " was made by another program meanwhile, and is left as it is"));
+  } else if (error != 0) {
+    return ErrnoStatus(error, absl::StrCat("cannot rename to ", path_.string()));
   }
   file_.reset();
   return absl::OkStatus();

@@ -37,7 +37,8 @@ class InputFile {
 };
 
 /// A file that is written front to back under a temporary name and renamed by Commit; without
-/// Commit nothing is left. Not thread-safe.
+/// Commit nothing is left. It replaces what was there at Create, and nothing that came since. Not
+/// thread-safe.
 class OutputFile {
  public:
   /// Errors: NOT_FOUND (no such directory), PERMISSION_DENIED, INTERNAL.
@@ -46,7 +47,7 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
-  /// Errors: RESOURCE_EXHAUSTED (disk full), INTERNAL.
+  /// Errors: RESOURCE_EXHAUSTED (disk full), INTERNAL; of Commit also ALREADY_EXISTS.
   absl::Status Write(std::span<const std::byte> bytes);
   absl::Status Commit();
 
@@ -62,6 +63,7 @@ class OutputFile {
   FileHandle file_;
   std::filesystem::path path_;
   std::filesystem::path temporary_;
+  bool replaces_ = false;
 };
 
 /// What stands behind the name of a file or directory that this process has not completed:

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "client/formats/file.h"
 #include "tests/client/test_files.h"
 
 namespace isocenter::formats {
@@ -191,6 +192,30 @@ TEST(MetaImage, AnUnfinishedFileDoesNotAppear) {
     EXPECT_EQ(writer->Append(std::vector<float>(2)).code(), absl::StatusCode::kInvalidArgument);
   }
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(OutputFile, ReplacesWhatWasThereAndNothingThatCameSince) {
+  client_test::TemporaryDirectory directory;
+  const std::string path = directory / "one";
+  ASSERT_TRUE(WriteText(path, "first").ok());
+  ASSERT_TRUE(WriteText(path, "second").ok());
+  EXPECT_EQ(*ReadText(path, 100), "second");
+  const std::string other = directory / "two";
+  {
+    auto late = OutputFile::Create(other);
+    ASSERT_TRUE(late.ok());
+    ASSERT_TRUE(WriteText(other, "meanwhile").ok());
+    const absl::Status committed = late->Commit();
+    EXPECT_TRUE(absl::IsAlreadyExists(committed)) << committed;
+    EXPECT_THAT(std::string(committed.message()),
+                ::testing::HasSubstr("two was made by another program meanwhile"));
+  }
+  EXPECT_EQ(*ReadText(other, 100), "meanwhile");
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory / ".")) {
+    files += entry.is_regular_file();
+  }
+  EXPECT_EQ(files, 2) << "nothing is left of what was not committed";
 }
 
 }  // namespace

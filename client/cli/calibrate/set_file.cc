@@ -184,8 +184,9 @@ absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const SetOut
   const bool is_whole = set.has_water() || set.has_geometry();
   return output.json.Report(
       absl::StrCat(FigureTable(report.figures), output.out, ": ", set.name(),
-                   is_whole ? "; " : "; it does not know water yet: `isocenter calibrate "
-                                     "beam-hardening --into` adds that, before ",
+                   is_whole ? "; "
+                            : "; it does not know water yet: `isocenter calibrate "
+                              "beam-hardening --into` adds that, before ",
                    "`isocenter calibrations add ", output.out, "` has the service keep it\n"),
       json);
 }

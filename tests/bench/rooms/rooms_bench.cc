@@ -257,10 +257,9 @@ absl::Status RunRooms(const RoomsOptions& options) {
   for (const auto& [name, figures] : report.classes) {
     if (figures.completed > 0) return absl::OkStatus();
   }
-  return absl::UnavailableError(
-      absl::StrCat("no acquisition was completed",
-                   report.errors.empty() ? "" : "; the first error: ",
-                   report.errors.empty() ? "" : report.errors.front()));
+  return absl::UnavailableError(absl::StrCat("no acquisition was completed",
+                                             report.errors.empty() ? "" : "; the first error: ",
+                                             report.errors.empty() ? "" : report.errors.front()));
 }
 
 }  // namespace isocenter::bench
