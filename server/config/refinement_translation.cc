@@ -40,8 +40,11 @@ absl::StatusOr<recon::Algorithm> AlgorithmOf(v1::RefinementAlgorithm algorithm) 
     case v1::REFINEMENT_ALGORITHM_FISTA_TV:
       return recon::Algorithm::kFistaTv;
     default:
-      return Illegal("algorithm", absl::StrCat(static_cast<int>(algorithm)),
-                     "a RefinementAlgorithm of this version, other than UNSPECIFIED");
+      return Illegal("algorithm",
+                     algorithm == v1::REFINEMENT_ALGORITHM_UNSPECIFIED
+                         ? "not set"
+                         : absl::StrCat(static_cast<int>(algorithm)),
+                     "REFINEMENT_ALGORITHM_OS_SART, _OS_SQS, _CGLS, _LSQR, _ASD_POCS or _FISTA_TV");
   }
 }
 
