@@ -222,7 +222,7 @@ TEST(Refinement, MistakesAreNamed) {
                          .c_str());
   };
   EXPECT_THAT(Complaint("protocol { name: \"a\" refinement {} }"),
-              HasSubstr("protocol 'a': refinement.algorithm is 0; legal is"));
+              HasSubstr("protocol 'a': refinement.algorithm is not set; legal is"));
   EXPECT_THAT(complaint("projector: 9"), HasSubstr("refinement.projector is 9; legal is"));
   EXPECT_THAT(complaint("iterations: 1001"),
               HasSubstr("refinement.iterations is 1001; legal is 1 to 1000"));
