@@ -119,14 +119,19 @@ std::string UnknownWord(const CLI::App& app, const std::string& word) {
 std::string Unknown(const CLI::App& root) {
   const std::vector<const CLI::App*> called = Called(root);
   for (size_t level = 0; level < called.size(); ++level) {
-    const std::vector<std::string> words = called[level]->remaining();
+    std::vector<std::string> words = called[level]->remaining();
+    // Behind "--" nothing is a flag.
+    const auto mark = std::ranges::find(words, "--");
+    const ptrdiff_t flags = mark - words.begin();
+    if (mark != words.end()) words.erase(mark);
     // The flags behind a command that is none are those of the one that is meant.
     const bool lacks_command = level + 1 == called.size() && !CommandsOf(*called[level]).empty();
     if (lacks_command && !words.empty() && !IsFlag(words.front())) {
       return UnknownWord(*called[level], words.front());
     }
-    const auto flag = std::ranges::find_if(words, IsFlag);
-    if (flag != words.end()) return UnknownFlag(called, level, *flag);
+    const auto end = words.begin() + flags;
+    const auto flag = std::find_if(words.begin(), end, IsFlag);
+    if (flag != end) return UnknownFlag(called, level, *flag);
     if (words.empty()) continue;
     // A word that a command has no place for is handed to the program.
     const CLI::App& meant = CommandsOf(*called.back()).empty() ? *called.back() : *called[level];

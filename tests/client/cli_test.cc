@@ -195,8 +195,8 @@ TEST(Cli, WarningsAndPreviewsOfAStreamAndAJob) {
       {"stream", directory / "b", "--server", server.address(), "--preview", directory / "p.png"});
   ASSERT_EQ(stream.exit_code, 0) << stream.err;
   EXPECT_EQ(stream.err,
-            "isocenter: warning: frame 0 is dark\nisocenter: warning: frame 1 is dark\n"
-            "isocenter: warning: frame 2 is dark\nisocenter: warning: frame 3 is dark\n");
+            "isocenter: warning: frame 0 is dark\n"
+            "isocenter: warning: 3 more, at frames 1, 2, 3, like: frame 0 is dark\n");
   EXPECT_EQ(ReadBytes(directory / "p.png").substr(1, 3), "PNG");
   const Outcome watch = RunCommand(
       {"watch", "job-1", "--server", server.address(), "--preview", directory / "w.png"});
