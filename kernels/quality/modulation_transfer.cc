@@ -251,9 +251,9 @@ absl::StatusOr<WireTransfer> MeasureWire(const VolumeView& volume, const Rod& ro
   }
   if (!(sums[0] > 0)) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("no wire is seen: what is there is darker than what is around it, by %.1f "
-                        "HU summed over voxels: it is not there, or less than the noise",
-                        -sums[0]));
+        absl::StrFormat("no wire is seen: less what is around it, what is there has %.1f HU, summed "
+                        "over voxels; legal is more than 0: it is not there, or drowned in noise",
+                        sums[0]));
   }
   for (int n = 0; n <= kFrequencies; ++n) {
     const double frequency = 0.5 / pixel * n / kFrequencies,

@@ -43,7 +43,7 @@ export function jobs(now) {
     job({
       job_id: '20260301T093001-live0001', state: 'receiving', station_name: 'AXIOM-2', create_time: iso(now - 6_000),
       progress: { frames_received: 172, frames_backprojected: 160 }, frames_per_second: 29.8, has_preview: true,
-      predicted_finish_time: iso(now + 7_600), deadline: iso(now + 20_000),
+      predicted_finish_time: iso(now + 900_000), deadline: iso(now + 20_000),
     }),
     job({
       job_id: '20260301T092955-refi0002', state: 'refining', job_class: 'interactive', protocol: 'fdk_then_ossart', station_name: 'AXIOM-1',

@@ -32,8 +32,8 @@ export const signInScenarios = {
     allow(/401/);
     firstDay(server);
     await signIn(page, open, 'o-token');
-    await page.getByText(/isocenter stream head --fps 30 --server 127\.0\.0\.1:50051 --token-file FILE$/).waitFor();
-    await page.getByText(/FILE has a token/).waitFor();
+    await page.getByText(/isocenter stream head --fps 30 --server localhost:50061 --token-file TOKEN$/).waitFor();
+    await page.getByText(/TOKEN is a file with a token/).waitFor();
   },
 
   async 'sign-in: a session that ends on the server asks for the token again, and goes on where it was'({ page, open, server, allow }) {

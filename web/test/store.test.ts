@@ -53,6 +53,21 @@ function job(id: string, state: Job['state'], minute: number): Job {
   return { job_id: id, state, create_time: new Date(Date.UTC(2026, 2, 1, 9, minute)).toISOString() } as Job;
 }
 
+test('a scan whose frames have stopped coming is told from one that is late, and from one that is slow', async () => {
+  const clock = new FakeClock();
+  const store = new Store(new Api(() => new Promise(() => {})), clock);
+  const scan = (received: number, late: number) => ({
+    ...job('scan', 'receiving', 0), progress: { frames_received: received }, predicted_finish_time: new Date(clock.now() - 1000 * late).toISOString(),
+  }) as Job;
+  assert.equal(store.isStalled(scan(40, 60)), false, 'seen for the first time');
+  await clock.advance(4000);
+  assert.equal(store.isStalled(scan(41, 60)), false, 'a frame came');
+  await clock.advance(4000);
+  assert.equal(store.isStalled(scan(41, -5)), false, 'in time');
+  assert.equal(store.isStalled(scan(41, 5)), true);
+  assert.equal(store.isStalled({ ...scan(41, 5), state: 'reconstructing' } as Job), false);
+});
+
 test('active jobs are all kept, ended ones the newest fifty', () => {
   const store = new Store(new Api(() => new Promise(() => {})), new FakeClock());
   for (let i = 0; i < 60; i += 1) store.takeJob(job(`live${i}`, 'receiving', 0));

@@ -79,7 +79,7 @@ TEST_F(Calibrate, ReconstructTakesOnlySetsThatFit) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "v.mha"));
   outcome = reconstruct("scan");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(ReadBytes(directory_ / "v.json"), HasSubstr("\"warnings\": []"));
+  EXPECT_THAT(ReadBytes(directory_ / "v.json"), HasSubstr("' has no water polynomial: HU are off"));
   outcome = reconstruct("silent");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   constexpr char kUntold[] = "the acquisition does not tell its station, tube voltage: that";

@@ -166,12 +166,10 @@ export function finish(text: string | null | undefined, now: number): string {
   return late > 0.5 ? `${coarse(late)} late` : `finishes ${relative(text, now)}`;
 }
 
-// So long after its predicted end a scan that still receives has lost its console, or is paused.
-const STALLED_S = 3;
-
-// Of a job whose frames have stopped coming.
-export function isStalled(job: { state: string; predicted_finish_time: string | null }, now: number): boolean {
-  return job.state === 'receiving' && !!job.predicted_finish_time && now - Date.parse(job.predicted_finish_time) > 1000 * STALLED_S;
+// Of a scan that should have ended seconds ago.
+export function isLate(job: { state: string; predicted_finish_time: string | null }, now: number): boolean {
+  const SECONDS = 3;
+  return job.state === 'receiving' && !!job.predicted_finish_time && now - Date.parse(job.predicted_finish_time) > 1000 * SECONDS;
 }
 
 // os_sart -> OS-SART.

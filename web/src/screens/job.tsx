@@ -5,7 +5,7 @@ import { type Job as JobMessage, type JobDetail, type Trace, type Transfers, isA
 import { Convergence } from '../charts/convergence.tsx';
 import { TimelineChart } from '../charts/timeline_chart.tsx';
 import { jobTitle } from '../lib/announcements.ts';
-import { algorithmName, count, finish, fullTime, isStalled, seconds, words } from '../lib/format.ts';
+import { algorithmName, count, finish, fullTime, seconds, words } from '../lib/format.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -48,7 +48,7 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   return (
     <div class="job">
       <Heading job={shown} store={store} />
-      {isStalled(shown, store.now()) && (
+      {store.isStalled(shown) && (
         <p class="notice" role="alert">
           No frames come any more. The scan waits for its console, which goes on by itself, or by <code>isocenter stream --resume {shown.job_id}</code>; without it the job fails. <DocsLink to="jobFailed" />
         </p>

@@ -1,6 +1,6 @@
 // Rooms at a glance: what each does now, else how its last job went.
 import { type Job, type Room, isActive } from '../api/types.ts';
-import { count, finish, framesPerSecond, gups, isStalled, seconds } from '../lib/format.ts';
+import { count, finish, framesPerSecond, gups, seconds } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import type { Store } from '../state/store.ts';
 import { Chip, JobProgressBar, StateChip } from '../ui/bits.tsx';
@@ -32,7 +32,7 @@ export function Rooms({ rooms, store }: { rooms: Room[]; store: Store }) {
 
 function RoomCard({ room, job, store }: { room: Room; job: Job; store: Store }) {
   const active = isActive(job);
-  const stalled = isStalled(job, store.now());
+  const stalled = store.isStalled(job);
   const state = active ? (stalled ? 'stalled' : job.state === 'receiving' ? 'scanning' : 'computing') : 'idle';
   return (
     <article class={`room card ${state}`} aria-label={`Room ${room.station_name}`}>

@@ -5,6 +5,7 @@ import type { ServerEvent } from '../api/event_parser.ts';
 import { type Job, type JobPage, type Role, type Session, type Status, isActive } from '../api/types.ts';
 import { endedText } from '../lib/announcements.ts';
 import { type Clock, wallClock } from '../lib/clock.ts';
+import { isLate } from '../lib/format.ts';
 import { rememberSignedIn, wasSignedIn } from '../lib/signed_in.ts';
 
 const RANK: Record<Role, number> = { viewer: 0, console: 1, operator: 2, administrator: 3 };
@@ -15,7 +16,12 @@ const CALM_MS = 200;
 // So many of them stay in the page; a screen reader says what is added.
 const ANNOUNCEMENTS_KEPT = 5;
 
+// After so long without a frame nobody sends any more, or the arm stands.
+const STALLED_MS = 3_000;
+const MOST_JOBS_KNOWN = 1_000;
+
 export class Store {
+  private lastFrames = new Map<string, { received: number; at: number }>();
   session: Session | null = null;
   link: Link = { kind: 'connecting' };
   status: Status | null = null;
@@ -141,6 +147,19 @@ export class Store {
     this.toldAfter.set(job.job_id, this.jobsAsked);
     this.trim();
     this.changed();
+  }
+
+  // Whether a scan's frames have stopped coming: it is late, and as many are there as some seconds ago.
+  isStalled(job: Job): boolean {
+    const received = job.progress.frames_received;
+    const now = this.clock.now();
+    const known = this.lastFrames.get(job.job_id);
+    if (known?.received !== received) {
+      if (this.lastFrames.size > MOST_JOBS_KNOWN) this.lastFrames.clear();
+      this.lastFrames.set(job.job_id, { received, at: now });
+      return false;
+    }
+    return now - known.at > STALLED_MS && isLate(job, this.now());
   }
 
   subscribe(listener: () => void): () => void {
