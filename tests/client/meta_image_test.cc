@@ -204,7 +204,7 @@ TEST(OutputFile, ReplacesWhatWasThereAndNothingThatCameSince) {
   {
     auto late = OutputFile::Create(other);
     ASSERT_TRUE(late.ok());
-    ASSERT_TRUE(WriteText(other, "meanwhile").ok());
+    WriteBytes(other, "meanwhile");
     const absl::Status committed = late->Commit();
     EXPECT_TRUE(absl::IsAlreadyExists(committed)) << committed;
     EXPECT_THAT(std::string(committed.message()),
