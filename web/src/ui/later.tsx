@@ -14,7 +14,9 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
   function Part(props: P) {
     const [state, setState] = useState<'asked' | 'there' | 'failed'>('asked');
     useEffect(() => {
-      if (!known) fetched().then(() => setState('there'), () => setState('failed'));
+      // It may have come since this was drawn.
+      if (known) setState('there');
+      else fetched().then(() => setState('there'), () => setState('failed'));
     }, []);
     const There = known;
     if (There) return <There {...props} />;
