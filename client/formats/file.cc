@@ -66,6 +66,14 @@ absl::Status WriteFailed(int error_number, const std::filesystem::path& path) {
                    " are free there, and nothing is left of what was begun"));
 }
 
+/// Gives a file its name; errno's number, or 0. Not every file system can refuse to replace.
+int Publish(const std::filesystem::path& from, const std::filesystem::path& to, bool replaces) {
+  const unsigned how = replaces ? 0 : RENAME_NOREPLACE;
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), how) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 absl::StatusOr<InputFile> InputFile::Open(const std::filesystem::path& path) {
@@ -101,18 +109,6 @@ absl::Status InputFile::ReadAt(uint64_t offset, std::span<std::byte> bytes) {
   }
   return absl::OkStatus();
 }
-
-namespace {
-
-/// Gives a file its name; errno's number, or 0. Not every file system can refuse to replace.
-int Publish(const std::filesystem::path& from, const std::filesystem::path& to, bool replaces) {
-  const unsigned how = replaces ? 0 : RENAME_NOREPLACE;
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), how) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return errno;
-  return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
-}
-
-}  // namespace
 
 absl::StatusOr<OutputFile> OutputFile::Create(const std::filesystem::path& path) {
   OutputFile output;

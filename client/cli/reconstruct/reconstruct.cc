@@ -70,16 +70,17 @@ absl::StatusOr<PatientPosition> PatientPositionOf(const v1::AcquisitionHeader& h
   return ParsePatientPosition(position.empty() ? "HFS" : position);
 }
 
-/// Why the volume's HU are not those of the room, or nothing.
-void WarnOfHounsfield(const Scan& scan, std::vector<std::string>& warnings) {
+/// Adds why the volume's HU are not those of the room.
+void WarnOfHounsfield(Scan& scan) {
   if (scan.acquisition.pixel_type != recon::PixelType::kUint16Counts) return;
   const ops::Calibration* const calibration = scan.acquisition.calibration.get();
   const std::string& mode = scan.source->header().detector_mode();
   if (calibration == nullptr && !mode.empty()) {
-    warnings.push_back(absl::StrCat("the frames are raw counts of detector mode '", mode,
-                                    "' and are not corrected; --calibration takes a set of it"));
+    scan.warnings.push_back(
+        absl::StrCat("the frames are raw counts of detector mode '", mode,
+                     "' and are not corrected; --calibration takes a set of it"));
   } else if (calibration != nullptr && !(calibration->mu_water_per_mm > 0)) {
-    warnings.push_back(ops::NoWaterText(calibration->name));
+    scan.warnings.push_back(ops::NoWaterText(calibration->name));
   }
 }
 
@@ -88,7 +89,7 @@ absl::StatusOr<Scan> OpenScan(const ReconstructOptions& options) {
   ISO_ASSIGN_OR_RETURN(scan.source, OpenAcquisition(options.acquisition));
   ISO_ASSIGN_OR_RETURN(scan.acquisition, CalibratedAcquisition(scan.source->header(),
                                                                options.calibration, scan.warnings));
-  WarnOfHounsfield(scan, scan.warnings);
+  WarnOfHounsfield(scan);
   ISO_ASSIGN_OR_RETURN(scan.position, PatientPositionOf(scan.source->header()));
   ISO_ASSIGN_OR_RETURN(scan.grid, GridOf(options, scan.acquisition));
   ISO_RETURN_IF_ERROR(ValidateGrid(scan.grid));
