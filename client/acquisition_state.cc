@@ -230,9 +230,11 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
                                                  "' does not go on: ", status.message()));
   }
   if (absl::IsNotFound(status) && c.again) {
-    return absl::NotFoundError(
-        absl::StrCat("the connection broke and the server does not know job ", job_id,
-                     " any more: ", status.message()));
+    const std::string why = absl::StrCat("the connection broke and the server does not know job ",
+                                         job_id, " any more: ", status.message());
+    if (!failover.possible() || !window.CanBeSentAgain().ok()) return absl::NotFoundError(why);
+    // A node that came back without its disk has lost what another can have again.
+    status = absl::UnavailableError(why);
   }
   const absl::Time broken_since = c.silent ? c.heard : absl::Now();
   absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, broken_since);
@@ -252,14 +254,13 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
       absl::StrCat(verdict.message(), " (the stream had ended with ", before.ToString(), ")"));
 }
 
-v1::AcquireRequest AcquisitionStream::State::GoOn(const Reconnect& reconnect,
-                                                  const absl::Status& why, Call& c) {
+v1::AcquireRequest AcquisitionStream::State::GoOn(const Reconnect& reconnect, Call& c) {
   v1::AcquireRequest move;
   {
     absl::MutexLock lock(&mutex);
     c.again = true;
     c.node = node;
-    const bool may_move = failover.possible() && absl::IsUnavailable(why) &&
+    const bool may_move = failover.possible() && absl::IsUnavailable(last_break) &&
                           reconnect.Lasted(absl::Now()) >= failover.after() &&
                           window.CanBeSentAgain().ok();
     if (!may_move) return ResumeRequest(job_id, header);
@@ -275,11 +276,10 @@ v1::AcquireRequest AcquisitionStream::State::GoOn(const Reconnect& reconnect,
 void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
   Reconnect reconnect(options.reconnect_timeout);
   absl::Duration limit = options.admission_timeout;
-  absl::Status broken;  // how the call before ended
   for (bool again = false;; again = true) {
     Call c;
     if (again) {
-      opening = GoOn(reconnect, broken, c);
+      opening = GoOn(reconnect, c);
       limit = std::min(options.admission_timeout, reconnect.Left(absl::Now()));
       if (failover.possible() && !c.moves) {
         const absl::Duration until_others = failover.after() - reconnect.Lasted(absl::Now());
@@ -294,7 +294,7 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
     c.context.set_wait_for_ready(again);
     if (!c.node.empty()) c.context.AddMetadata(kNodeMetadata, c.node);
     if (!options.trace_parent.empty()) c.context.AddMetadata("traceparent", options.trace_parent);
-    broken = RunCall(opening, limit, c);
+    const absl::Status broken = RunCall(opening, limit, c);
     std::optional<absl::Status> verdict = Verdict(broken, c, reconnect);
     if (!verdict && options.on_interrupted) options.on_interrupted(broken);
     absl::ReleasableMutexLock lock(&mutex);
@@ -310,8 +310,6 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
       pause = std::min(pause, until_others);  // another node is not kept waiting
     }
     mutex.AwaitWithTimeout(absl::Condition(&cancelled), pause);
-    // What a node that was asked to go on says of it is nothing that ends the matter.
-    if (c.moves && c.accepted == absl::InfiniteFuture()) broken = absl::UnavailableError("");
   }
 }
 

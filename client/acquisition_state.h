@@ -121,8 +121,7 @@ struct AcquisitionStream::State {
       ABSL_LOCKS_EXCLUDED(mutex);
   /// What takes the acquisition up again, where it was or at another node. `c`: the call to be
   /// made.
-  v1::AcquireRequest GoOn(const Reconnect& reconnect, const absl::Status& why, Call& c)
-      ABSL_LOCKS_EXCLUDED(mutex);
+  v1::AcquireRequest GoOn(const Reconnect& reconnect, Call& c) ABSL_LOCKS_EXCLUDED(mutex);
   absl::Status Send(uint32_t index, const grpc::Slice& pixels,
                     const std::optional<ProjectionMatrix>& measured, float dose);
   absl::Status EndedBefore(uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
@@ -130,7 +129,7 @@ struct AcquisitionStream::State {
   // The thread's own:
   ServiceChannel channel;                      // for the next call
   std::optional<absl::Status> broken_promise;  // of the server
-  absl::Status last_break;                     // with which the last call ended
+  absl::Status last_break;                     // what the end of the last call means
 };
 
 }  // namespace isocenter::client

@@ -49,6 +49,23 @@ bool AnotherNodeMayTake(const absl::Status& refusal) {
   return absl::IsResourceExhausted(refusal) || absl::IsUnavailable(refusal);
 }
 
+/// The nodes behind the channel. They must be known before a scan begins: without their names a
+/// proxy would send what takes it up again to any of them, and nothing could take it elsewhere. So
+/// what nobody answers is an UNAVAILABLE that Repeat tries again; where nobody listens at all, or
+/// the question is refused, the call itself is to say why: no nodes.
+absl::StatusOr<std::vector<std::string>> NodesBehind(const ServiceChannel& channel,
+                                                     const AcquisitionStreamOptions& options) {
+  absl::StatusOr<std::vector<std::string>> nodes =
+      ListNodes(channel, options.admission_timeout, options.stop);
+  if (nodes.ok()) return nodes;
+  const Break how = BreakOf(nodes.status());
+  if (how == Break::kHandshake || how == Break::kConnection) return nodes;
+  const bool may_answer_soon = absl::IsDeadlineExceeded(nodes.status()) ||
+                               (absl::IsUnavailable(nodes.status()) && how != Break::kUnreachable);
+  if (!may_answer_soon) return std::vector<std::string>();
+  return AsBreak(absl::UnavailableError(nodes.status().message()), Break::kHandshake);
+}
+
 }  // namespace
 
 AcquisitionStream::AcquisitionStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -93,18 +110,8 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
     const AcquisitionStreamOptions& options) {
   v1::AcquireRequest opening;
   *opening.mutable_header() = header;
-  const absl::StatusOr<std::vector<std::string>> listed =
-      ListNodes(channel, options.admission_timeout, options.stop);
-  const std::vector<std::string> nodes = listed.value_or(std::vector<std::string>());
-  if (nodes.empty()) {
-    auto stream = Start(channel, header, std::move(opening), options, nodes, "");
-    // There may be others than the one that a proxy has chosen, which drains.
-    const bool others_may_take = !listed.ok() && !stream.ok() &&
-                                 absl::IsUnavailable(stream.status()) &&
-                                 BreakOf(stream.status()) == Break::kNone;
-    if (others_may_take) return AsBreak(stream.status(), Break::kHandshake);
-    return stream;
-  }
+  ISO_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesBehind(channel, options));
+  if (nodes.empty()) return Start(channel, header, std::move(opening), options, nodes, "");
   absl::Status refusal;
   bool all_answered = true;
   for (const std::string& node :
@@ -165,14 +172,13 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Open(
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header, const std::string& job_id,
     AcquisitionStreamOptions options) {
-  return Repeat(channel, options, [&] {
-    const std::vector<std::string> nodes =
-        ListNodes(channel, options.admission_timeout, options.stop)
-            .value_or(std::vector<std::string>());
+  const Attempt attempt = [&]() -> absl::StatusOr<std::unique_ptr<AcquisitionStream>> {
+    ISO_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesBehind(channel, options));
     const std::string node =
         NodeOfJob(channel, nodes, job_id, options.admission_timeout, options.stop);
     return Start(channel, header, ResumeRequest(job_id, header), options, nodes, node);
-  });
+  };
+  return Repeat(channel, options, attempt);
 }
 
 const v1::Accepted& AcquisitionStream::accepted() const {

@@ -108,7 +108,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
                          "Endpoint", "keepalive", "http2", "RST_STREAM", "Stream removed"})) {
     // 503: a proxy has no server for the call, which therefore began nothing.
     const bool no_server = ContainsAny(text, {"http2 header with status: 503"});
-    return Broken(no_server ? Break::kUnreachable : Break::kConnection,
+    return Broken(no_server ? Break::kNoServer : Break::kConnection,
                   no_server ? "the proxy has no server for the call; try again"
                             : "the connection to the server broke, or it is shutting down; try "
                               "again");

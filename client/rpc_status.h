@@ -17,6 +17,7 @@ namespace isocenter::client {
 enum class Break {
   kNone,         // a server ended it, with a sentence of its own
   kUnreachable,  // there was none to a server: nobody listens, no such name, the wrong certificate
+  kNoServer,     // a proxy stands there, and has no server for the call now
   kHandshake,    // a connection ended before it stood
   kConnection,   // a connection that stood broke
 };

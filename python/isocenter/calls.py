@@ -130,16 +130,15 @@ class AcquisitionCalls:
                 pause = min(pause, until_others)  # another node is not kept waiting
             with self.lock:
                 self.lock.wait_for(lambda: self.cancelled, pause)
-            # What a node that was asked to go on says of it is nothing that ends the matter.
-            away = isinstance(ended_with, Unavailable) or (call.moves and call.accepted_at is None)
-            opening, call = self._go_on(away)
+            opening, call = self._go_on()
             now = time.monotonic()
             limit = min(self._admission_timeout_s, self._reconnect.left(now))
             if self._failover.possible and not call.moves:
                 limit = min(limit, max(self._failover.after_s - self._reconnect.lasted(now), _LEAST_TO_ANSWER_S))
 
-    def _go_on(self, away: bool) -> Tuple[acquisition_pb2.AcquireRequest, Call]:
-        """What takes the acquisition up again, where it was or at another node; `away`: that is how the last call ended."""
+    def _go_on(self) -> Tuple[acquisition_pb2.AcquireRequest, Call]:
+        """What takes the acquisition up again, where it was or at another node."""
+        away = isinstance(self._last_break, Unavailable)
         call = Call(self.node, again=True)
         long_enough = self._reconnect.lasted(time.monotonic()) >= self._failover.after_s
         with self.lock:
@@ -307,9 +306,11 @@ class AcquisitionCalls:
             # What another node says of it does not end it.
             error = Unavailable(f"node '{self.node}' is away, and node '{call.node}' does not go on: {error.message}")
         if isinstance(error, NotFound) and call.again:
-            return True, NotFound(
-                f"the connection broke and the server does not know job {self._job_id} any more: {error.message}"
-            )
+            why = f"the connection broke and the server does not know job {self._job_id} any more: {error.message}"
+            if not self._failover.possible or why_not_again is not None:
+                return True, NotFound(why)
+            # A node that came back without its disk has lost what another can have again.
+            error = Unavailable(why)
         broken_since = call.heard_at if call.silent else time.monotonic()
         verdict = self._reconnect.verdict(error, call.moved_on, broken_since)
         before, self._last_break = self._last_break, error

@@ -18,6 +18,7 @@ class Break(enum.Enum):
     UNREACHABLE = 1  # there was no connection: nobody listens, no such name, the wrong certificate
     HANDSHAKE = 2  # a connection ended before it stood
     CONNECTION = 3  # a connection that stood broke
+    NO_SERVER = 4  # a proxy stands there, and has no server for the call now
 
 
 class IsocenterError(Exception):
@@ -204,7 +205,7 @@ def _unavailable(text: str) -> IsocenterError:
         # 503: a proxy has no server for the call, which therefore began nothing.
         no_server = "http2 header with status: 503" in text
         message = "the connection to the server broke, or it is shutting down; try again"
-        return Unavailable(message, Break.UNREACHABLE if no_server else Break.CONNECTION)
+        return Unavailable(message, Break.NO_SERVER if no_server else Break.CONNECTION)
     return Unavailable(text)
 
 

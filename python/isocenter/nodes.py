@@ -5,6 +5,7 @@ from typing import List
 import grpc
 
 from isocenter.channel import Channel
+from isocenter.errors import Break, DeadlineExceeded, Unavailable, from_grpc
 from isocenter.v1 import acquisition_pb2, acquisition_pb2_grpc, jobs_pb2, jobs_pb2_grpc
 
 _TO_LIST_S = 5.0  # a list comes from memory
@@ -21,7 +22,10 @@ def answered(code: grpc.StatusCode) -> bool:
 
 def list_nodes(channel: Channel, timeout_s: float) -> List[str]:
     """The names of all nodes behind the address. Empty where there is no choice: one node, a channel to a certain one, a service that
-    knows no nodes or does not answer."""
+    knows no nodes or where nobody listens: the call itself is to say so.
+
+    They must be known before a scan begins: without their names a proxy would send what takes it up again to any of them, and nothing
+    could take it elsewhere. Raises Unavailable, which opening.verdict lets try again, when nobody answers though somebody is there."""
     if channel.node:
         return []
     stub = acquisition_pb2_grpc.AcquisitionServiceStub(channel.grpc)
@@ -29,7 +33,12 @@ def list_nodes(channel: Channel, timeout_s: float) -> List[str]:
         response = stub.ListNodes(
             acquisition_pb2.ListNodesRequest(), timeout=min(timeout_s, _TO_LIST_S), metadata=channel.metadata()
         )
-    except grpc.RpcError:
+    except grpc.RpcError as failure:
+        error = from_grpc(failure)
+        if error.how in (Break.HANDSHAKE, Break.CONNECTION):
+            raise error from None
+        if isinstance(error, (DeadlineExceeded, Unavailable)) and error.how != Break.UNREACHABLE:
+            raise Unavailable(error.message, Break.HANDSHAKE) from None
         return []
     return list(response.node) if len(response.node) > 1 else []
 

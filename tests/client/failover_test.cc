@@ -144,6 +144,34 @@ TEST(Failover, ANodeThatDoesNotTakeItIsNoEndAndTheFirstIsFoundAgain) {
   EXPECT_EQ(nodes.Get("a").held.at("job-of-a").size(), kFrames);
 }
 
+TEST(Failover, ANodeThatComesBackWithoutItsDiskIsLeft) {
+  TwoNodes nodes;
+  nodes.Change("a", [](TwoNodes::Node& a) { a.dies_at_frame = 5; });
+  Console console(nodes);
+  std::thread restart([&] {
+    while (!nodes.Get("a").away) absl::SleepFor(absl::Milliseconds(5));
+    nodes.Change("a", [](TwoNodes::Node& a) { a = {}; });
+  });
+  const auto result = console.SendAll();
+  restart.join();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->job_id(), "job-of-a");
+  EXPECT_EQ(console.stream->node(), "b");
+  EXPECT_EQ(nodes.Get("b").held.at("job-of-a").size(), kFrames);
+}
+
+// Which nodes there are is asked of any of them, just as one of them is gone.
+TEST(Failover, TheOthersAreKnownAlsoWhenTheFirstQuestionFails) {
+  TwoNodes nodes;
+  nodes.RefuseLists(1);
+  nodes.Change("a", [](TwoNodes::Node& a) { a.dies_at_frame = 11; });
+  Console console(nodes);
+  const auto result = console.SendAll();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(console.stream->node(), "b");
+  EXPECT_EQ(nodes.Get("b").held.at("job-of-a").size(), kFrames);
+}
+
 TEST(Failover, BothDieOneAfterTheOther) {
   TwoNodes nodes;
   nodes.Change("a", [](TwoNodes::Node& a) { a.dies_at_frame = 12; });

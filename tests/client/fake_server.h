@@ -41,7 +41,8 @@ struct Behaviour {
   bool no_result = false;
   // Breaks: each ends one call, with `break_status`, in place of taking over the frame.
   std::deque<int64_t> break_at_frames;
-  bool nodes_unknown = false;  // nobody answers which nodes there are; else there is one
+  // To the first questions which nodes there are; then there is one.
+  std::deque<grpc::Status> refuse_lists;
   int breaks_after_finish = 0;
   int break_watches = 0;  // so many end with `break_status` after the job was told once
   grpc::Status break_status = {grpc::StatusCode::UNAVAILABLE, "the connection was reset"};
@@ -62,6 +63,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
       : behaviour_(std::move(behaviour)),
         break_at_frames_(behaviour_.break_at_frames),
         refuse_resumes_(behaviour_.refuse_resumes),
+        refuse_lists_(behaviour_.refuse_lists),
         breaks_after_finish_(behaviour_.breaks_after_finish),
         break_openings_(behaviour_.break_openings),
         break_watches_(behaviour_.break_watches) {
@@ -222,9 +224,11 @@ class FakeServer final : public v1::AcquisitionService::Service,
   }
   grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest*,
                          v1::ListNodesResponse*) override {
-    return behaviour_.nodes_unknown
-               ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "http2 header with status: 503")
-               : grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
+    absl::MutexLock lock(&mutex_);
+    if (refuse_lists_.empty()) return {grpc::StatusCode::UNIMPLEMENTED, ""};
+    const grpc::Status status = refuse_lists_.front();
+    refuse_lists_.pop_front();
+    return status;
   }
   grpc::Status WatchJob(grpc::ServerContext* context, const v1::WatchJobRequest* request,
                         grpc::ServerWriter<v1::Job>* writer) override {
@@ -457,6 +461,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
   std::map<std::string, std::set<uint32_t>> held_ ABSL_GUARDED_BY(mutex_);  // frames, by job
   std::deque<int64_t> break_at_frames_ ABSL_GUARDED_BY(mutex_);
   std::deque<grpc::Status> refuse_resumes_ ABSL_GUARDED_BY(mutex_);
+  std::deque<grpc::Status> refuse_lists_ ABSL_GUARDED_BY(mutex_);
   int breaks_after_finish_ ABSL_GUARDED_BY(mutex_);
   int break_openings_ ABSL_GUARDED_BY(mutex_);
   std::atomic<int> break_watches_ = 0;

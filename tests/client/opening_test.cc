@@ -117,18 +117,35 @@ INSTANTIATE_TEST_SUITE_P(
                       grpc::Status(grpc::StatusCode::UNAVAILABLE,
                                    "the node is drained; use another one")));
 
-// Which nodes there are was not told, and the one that the proxy chose drains: it may choose
-// another.
-TEST(OpeningTest, ADrainedNodeIsNotTheLastWordWhileTheOthersAreNotKnown) {
+// Else it would begin at a node that nothing could be sent past when it dies.
+TEST(OpeningTest, NothingBeginsBeforeTheNodesAreKnown) {
   Behaviour behaviour;
-  behaviour.nodes_unknown = true;
-  behaviour.break_openings = 1;
-  behaviour.break_status = {grpc::StatusCode::UNAVAILABLE, "the node is drained; use another one"};
+  behaviour.refuse_lists = {{grpc::StatusCode::UNAVAILABLE, "http2 header with status: 503"},
+                            {grpc::StatusCode::UNAVAILABLE, "Socket closed"},
+                            {grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded"},
+                            {grpc::StatusCode::UNAVAILABLE, "the service is shutting down"}};
+  FakeServer server(behaviour);
+  std::vector<std::string> interruptions;
+  const auto stream = Open(server, Header(""), {.on_interrupted = [&](const absl::Status& why) {
+                             interruptions.emplace_back(why.message());
+                           }});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  EXPECT_TRUE(SendAll(**stream).ok());
+  EXPECT_EQ(server.openings(), 1);
+  EXPECT_THAT(interruptions,
+              ::testing::ElementsAre("the proxy has no server for the call; try again",
+                                     HasSubstr("the connection to the server broke"),
+                                     HasSubstr("has not answered in time"),
+                                     "the service is shutting down"));
+}
+
+TEST(OpeningTest, AQuestionForTheNodesThatIsRefusedIsNoEnd) {
+  Behaviour behaviour;
+  behaviour.refuse_lists = {{grpc::StatusCode::PERMISSION_DENIED, "the role is console"}};
   FakeServer server(behaviour);
   const auto stream = Open(server, Header(""), {});
   ASSERT_TRUE(stream.ok()) << stream.status();
-  EXPECT_TRUE(SendAll(**stream).ok());
-  EXPECT_EQ(server.openings(), 2);
+  EXPECT_EQ(server.openings(), 1);
 }
 
 TEST(OpeningTest, WithoutReconnectingABreakIsTheError) {

@@ -51,8 +51,18 @@ class TwoNodes final : public v1::AcquisitionService::Service, public v1::JobSer
     return nodes_.at(node);
   }
 
+  /// Of the next `count` questions which nodes there are, a proxy says that it has no server.
+  void RefuseLists(int count) {
+    absl::MutexLock lock(&mutex_);
+    lists_refused_ = count;
+  }
+
   grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest*,
                          v1::ListNodesResponse* response) override {
+    absl::MutexLock lock(&mutex_);
+    if (lists_refused_-- > 0) {
+      return {grpc::StatusCode::UNAVAILABLE, "http2 header with status: 503"};
+    }
     for (const char* name : {"a", "b"}) response->add_node(name);
     return grpc::Status::OK;
   }
@@ -160,6 +170,7 @@ class TwoNodes final : public v1::AcquisitionService::Service, public v1::JobSer
 
   mutable absl::Mutex mutex_;
   std::map<std::string, Node> nodes_ ABSL_GUARDED_BY(mutex_) = {{"a", {}}, {"b", {}}};
+  int lists_refused_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };

@@ -102,6 +102,26 @@ class FailoverTest(PackageTest):
         self.assertEqual(stream.node, "a")
         self.assertEqual(self.a.held["job-of-a"], set(range(FRAMES)))
 
+    def test_a_node_that_comes_back_without_its_disk_is_left(self):
+        self.a.dies_at_frame = 5
+        stream = self.begin()
+        while_away = threading.Thread(target=self._lose_the_disk)
+        while_away.start()
+        self.addCleanup(while_away.join)
+        self.assert_moved(stream, self.send_all(stream))
+
+    def _lose_the_disk(self):
+        while not self.a.away:
+            time.sleep(0.005)
+        self.a.held.clear()
+        self.a.come_back()
+
+    def test_the_others_are_known_also_when_the_first_question_fails(self):
+        self.service_of_two.lists_refused = 1
+        self.a.dies_at_frame = 11
+        stream = self.begin()
+        self.assert_moved(stream, self.send_all(stream))
+
     def test_both_die_one_after_the_other(self):
         self.a.dies_at_frame, self.b.dies_at_frame = 12, 7
         stream = self.begin()

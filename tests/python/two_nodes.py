@@ -35,6 +35,7 @@ class TwoNodes(acquisition_pb2_grpc.AcquisitionServiceServicer, jobs_pb2_grpc.Jo
 
     def __init__(self):
         self.nodes = {"a": Node(), "b": Node()}
+        self.lists_refused = 0  # so many questions which nodes there are find no server behind the proxy
         self._lock = threading.Lock()
         self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(_THREADS))
         acquisition_pb2_grpc.add_AcquisitionServiceServicer_to_server(self, self._server)
@@ -55,6 +56,9 @@ class TwoNodes(acquisition_pb2_grpc.AcquisitionServiceServicer, jobs_pb2_grpc.Jo
     # The contract's names.
 
     def ListNodes(self, request, context):  # noqa: N802
+        if self.lists_refused > 0:
+            self.lists_refused -= 1
+            context.abort(grpc.StatusCode.UNAVAILABLE, "Received http2 header with status: 503")
         return acquisition_pb2.ListNodesResponse(answered_by="a", node=["a", "b"])
 
     def QuoteAcquisition(self, request, context):  # noqa: N802
