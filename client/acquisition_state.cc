@@ -338,8 +338,13 @@ absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& p
   };
   mutex.Await(absl::Condition(&go_on));
   if (ended) return EndedBefore(index);
-  if (window.Has(index)) return absl::OkStatus();
-  window.Add(index, message);
+  if (window.LacksProof(index)) {
+    window.AddProof(message);
+  } else if (!window.Has(index)) {
+    window.Add(index, message);
+  } else {
+    return absl::OkStatus();
+  }
   StartNextWrite();
   return absl::OkStatus();
 }

@@ -89,7 +89,9 @@ class AcquisitionStream {
       const ServiceChannel& channel, const v1::AcquisitionHeader& header,
       AcquisitionStreamOptions options = {});
 
-  /// Goes on with a job that another stream or process began with this header. Errors: as Open;
+  /// Goes on with a job that another stream or process began with this header. Of the frames that
+  /// the server has already, the first that is handed in is sent, and compared there: frames of
+  /// another scan end the stream with INVALID_ARGUMENT; the others are not sent. Errors: as Open;
   /// NOT_FOUND when the server does not know the job, INVALID_ARGUMENT when it was begun with
   /// another acquisition, PERMISSION_DENIED when another caller began it.
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Resume(

@@ -22,7 +22,14 @@ void FrameWindow::Add(uint32_t index, const grpc::ByteBuffer& message) {
   unwritten_.push_back(index);
 }
 
+void FrameWindow::AddProof(const grpc::ByteBuffer& message) {
+  proven_ = true;
+  proof_ = message;
+  proof_is_unwritten_ = true;
+}
+
 const grpc::ByteBuffer* FrameWindow::Next() {
+  if (std::exchange(proof_is_unwritten_, false)) return &proof_;
   while (!unwritten_.empty()) {
     const uint32_t index = unwritten_.front();
     unwritten_.pop_front();

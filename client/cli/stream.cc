@@ -88,11 +88,24 @@ struct Sent {
   absl::Time begin, last_frame, result;
 };
 
+/// Of a job that was taken up again, the last frame that the service has: it compares the pixels,
+/// and refuses those of another scan under the same header.
+absl::Status SendProof(int64_t first, const std::set<uint32_t>& skipped,
+                       formats::FrameSource& source, client::AcquisitionStream& stream) {
+  int64_t last = first - 1;
+  while (last >= 0 && skipped.count(static_cast<uint32_t>(last)) != 0) --last;
+  if (last < 0 || first == source.header().frame_count()) return absl::OkStatus();
+  std::vector<std::byte> pixels(source.frame_bytes());
+  ISO_RETURN_IF_ERROR(source.Read(last, pixels));
+  return stream.SendFrame(static_cast<uint32_t>(last), pixels, std::nullopt, source.dose(last));
+}
+
 absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>& skipped,
                                 formats::FrameSource& source, client::AcquisitionStream& stream,
                                 const Interrupt& interrupt) {
   const int64_t frames = source.header().frame_count();
   const int64_t first = stream.accepted().next_frame_index();
+  ISO_RETURN_IF_ERROR(SendProof(first, skipped, source, stream));
   std::vector<std::byte> pixels(source.frame_bytes());
   ProgressBar bar("frames", "frames", frames);
   const absl::Time begin = absl::Now();

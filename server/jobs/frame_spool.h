@@ -70,6 +70,9 @@ class JobSpool {
   /// The pixels of a frame that is present, into exactly its bytes, and what was told of it.
   /// Errors: DATA_LOSS (the checksum differs), NOT_FOUND, INTERNAL.
   virtual absl::StatusOr<FrameMeasurement> Read(int index, std::span<std::byte> pixels) = 0;
+  /// The CRC-32C of the pixels of a frame that is present, as it was recorded with them. Errors:
+  /// NOT_FOUND, DATA_LOSS (the record is damaged), INTERNAL.
+  virtual absl::StatusOr<uint32_t> Checksum(int index) const = 0;
 };
 
 /// The disk of the spool.

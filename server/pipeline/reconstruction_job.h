@@ -89,7 +89,7 @@ class ReconstructionJob : public ActiveJob {
   absl::StatusOr<int64_t> AttachIfFree(std::weak_ptr<FrameProducer> producer);
   /// Whether a frame could be one of this acquisition. Errors: INVALID_ARGUMENT (index, payload,
   /// measured matrix), naming the value and what is legal.
-  absl::Status CheckFrame(const Frame& frame) const { return MatrixOf(frame).status(); }
+  absl::Status CheckFrame(const Frame& frame) const;
   /// Checks a frame and sends it to the spool. True when there is room for the next, false when the
   /// caller must wait for OnRoom. An error ends the stream: by Reject, or by Detach. Errors:
   /// CheckFrame's, FAILED_PRECONDITION (after the end of input), ABORTED (not the newest stream),
@@ -144,6 +144,8 @@ class ReconstructionJob : public ActiveJob {
   /// The measured matrix of a frame that could be one of this acquisition. Errors: CheckFrame's.
   absl::StatusOr<std::optional<ProjectionMatrix>> MatrixOf(const Frame& frame) const;
   absl::StatusOr<jobs::SpoolFrame> CheckedFrame(Frame frame) const;
+  /// Pixels that come again, as of a stream that goes on with the job, are those that the job has.
+  absl::Status CheckSame(int index, const std::vector<std::span<const std::byte>>& pixels) const;
   /// Counts a checked frame, which is written next, and says whether there is room for another.
   struct Intake {
     FrameLedger::Taken taken = FrameLedger::Taken::kNew;

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/corrections.h"
 #include "server/base/steady_clock.h"
@@ -111,6 +113,24 @@ absl::StatusOr<ReconstructionJob::Intake> ReconstructionJob::TakeIn(int64_t stre
   return intake;
 }
 
+absl::Status ReconstructionJob::CheckFrame(const Frame& frame) const {
+  ISO_RETURN_IF_ERROR(MatrixOf(frame).status());
+  return CheckSame(static_cast<int>(frame.index), frame.pixels);
+}
+
+absl::Status ReconstructionJob::CheckSame(
+    int index, const std::vector<std::span<const std::byte>>& pixels) const {
+  const absl::StatusOr<uint32_t> held = spool_->Checksum(index);
+  if (!held.ok()) return absl::OkStatus();  // it is missing, being written, or was given up
+  uint32_t sent = 0;
+  for (const std::span<const std::byte> piece : pixels) sent = ExtendCrc32c(sent, piece);
+  if (sent == *held) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "frame.pixels of frame %d have CRC-32C %08x, those that the job has of it %08x: they are of "
+      "another scan, or two frames have one index",
+      index, sent, *held));
+}
+
 absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
   const absl::Time came = Now();
   ISO_ASSIGN_OR_RETURN(jobs::SpoolFrame spooled, CheckedFrame(std::move(frame)));
@@ -119,6 +139,9 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
   if (intake.taken == FrameLedger::Taken::kLate) {
     Warn({jobs::WarningKind::kLateFrame, index,
           absl::StrCat("frame ", index, " came after it had been replaced; it is not used")});
+  }
+  if (intake.taken == FrameLedger::Taken::kDuplicate) {
+    ISO_RETURN_IF_ERROR(CheckSame(index, spooled.pixels));
   }
   if (intake.taken != FrameLedger::Taken::kNew) return true;
   environment_.observer.OnFrame(FrameBytes(request_.acquisition));

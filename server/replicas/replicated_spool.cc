@@ -51,6 +51,7 @@ class ReplicatedJob : public jobs::JobSpool {
   absl::StatusOr<jobs::FrameMeasurement> Read(int index, std::span<std::byte> pixels) override {
     return frames_->Read(index, pixels);
   }
+  absl::StatusOr<uint32_t> Checksum(int index) const override { return frames_->Checksum(index); }
 
  private:
   const std::shared_ptr<jobs::JobSpool> frames_;

@@ -256,12 +256,7 @@ absl::StatusOr<jobs::FrameMeasurement> JobFile::Read(int index, std::span<std::b
     return absl::InvalidArgumentError(
         absl::StrCat("room for ", pixels.size(), " bytes; a frame has ", layout_.frame_bytes));
   }
-  {
-    absl::MutexLock lock(&mutex_);
-    if (index < 0 || index >= layout_.frames || slots_[index] != Slot::kPresent) {
-      return absl::NotFoundError(absl::StrCat("frame ", index, " is not in the spool"));
-    }
-  }
+  ISO_RETURN_IF_ERROR(CheckPresent(index));
   auto measurement = ReadSlot(index, pixels);
   if (absl::IsDataLoss(measurement.status())) {
     absl::MutexLock lock(&mutex_);
@@ -271,17 +266,36 @@ absl::StatusOr<jobs::FrameMeasurement> JobFile::Read(int index, std::span<std::b
   return measurement;
 }
 
+absl::Status JobFile::CheckPresent(int index) const {
+  absl::MutexLock lock(&mutex_);
+  if (index >= 0 && index < layout_.frames && slots_[index] == Slot::kPresent) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat("frame ", index, " is not in the spool"));
+}
+
+absl::StatusOr<SlotHeader> JobFile::HeaderOf(int index, const SlotHeaderBytes& bytes) const {
+  const auto slot = DecodeSlot(bytes, tag_, index, layout_);
+  if (slot && slot->state == SlotHeader::State::kFrame) return *slot;
+  return Damaged(file_->path(), absl::StrCat("the header of frame ", index, " is damaged"));
+}
+
+absl::StatusOr<uint32_t> JobFile::Checksum(int index) const {
+  ISO_RETURN_IF_ERROR(CheckPresent(index));
+  SlotHeaderBytes bytes;
+  ISO_RETURN_IF_ERROR(file_->Read(layout_.SlotOffset(index), {Piece(bytes)}));
+  ISO_ASSIGN_OR_RETURN(const SlotHeader slot, HeaderOf(index, bytes));
+  return slot.payload_crc32c;
+}
+
 absl::StatusOr<jobs::FrameMeasurement> JobFile::ReadSlot(int index,
                                                          std::span<std::byte> pixels) const {
   SlotHeaderBytes bytes;
   ISO_RETURN_IF_ERROR(file_->Read(layout_.SlotOffset(index), {Piece(bytes), Piece(pixels)}));
-  const auto slot = DecodeSlot(bytes, tag_, index, layout_);
-  if (!slot || slot->state != SlotHeader::State::kFrame) {
-    return Damaged(file_->path(), absl::StrCat("the header of frame ", index, " is damaged"));
-  }
+  ISO_ASSIGN_OR_RETURN(const SlotHeader slot, HeaderOf(index, bytes));
   const uint32_t crc = Crc32c(pixels);
-  if (slot->payload_crc32c != crc) return ChecksumDiffers(index, slot->payload_crc32c, crc);
-  return jobs::FrameMeasurement{.matrix = slot->measured_matrix, .dose = slot->dose};
+  if (slot.payload_crc32c != crc) return ChecksumDiffers(index, slot.payload_crc32c, crc);
+  return jobs::FrameMeasurement{.matrix = slot.measured_matrix, .dose = slot.dose};
 }
 
 }  // namespace isocenter::spool

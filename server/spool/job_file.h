@@ -61,6 +61,7 @@ class JobFile : public jobs::JobSpool, public std::enable_shared_from_this<JobFi
   /// A frame whose checksum differs counts as missing from then on.
   absl::StatusOr<jobs::FrameMeasurement> Read(int index, std::span<std::byte> pixels) override
       ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<uint32_t> Checksum(int index) const override ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   using Done = std::function<void(absl::Status)>;
@@ -79,6 +80,9 @@ class JobFile : public jobs::JobSpool, public std::enable_shared_from_this<JobFi
   absl::Status WriteSlot(const jobs::SpoolFrame& frame);
   /// Ends what kBusy began, and goes on with what waited for it.
   void Settle(int index, Slot slot) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status CheckPresent(int index) const ABSL_LOCKS_EXCLUDED(mutex_);
+  /// Of a frame. Errors: DATA_LOSS.
+  absl::StatusOr<SlotHeader> HeaderOf(int index, const SlotHeaderBytes& bytes) const;
   absl::StatusOr<jobs::FrameMeasurement> ReadSlot(int index, std::span<std::byte> pixels) const;
   /// What is on disk of a slot.
   Slot Verify(int64_t index, std::span<std::byte> buffer) const;

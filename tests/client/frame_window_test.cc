@@ -105,6 +105,20 @@ TEST(FrameWindow, WhatABreakWithinAMoveLeavesIsSentAgain) {
   EXPECT_EQ(Written(window).size(), 3u);
 }
 
+TEST(FrameWindow, OneFrameThatTheServerHasIsSentToProveTheScan) {
+  FrameWindow window(4, 4, 1 << 20);
+  window.Rewind(2);
+  EXPECT_FALSE(window.LacksProof(2));
+  ASSERT_TRUE(window.LacksProof(1));
+  window.AddProof(Message(1));
+  EXPECT_FALSE(window.LacksProof(0)) << "one suffices";
+  window.Add(2, Message(2));
+  EXPECT_THAT(Written(window), ElementsAre(Text(Message(1)), Text(Message(2))));
+  EXPECT_EQ(window.acknowledged(), 2);
+  window.Rewind(2);  // the connection broke: the proof is not owed again
+  EXPECT_THAT(Written(window), ElementsAre(Text(Message(2))));
+}
+
 TEST(FrameWindow, WhatItDoesNotHaveCannotBeSentToAnother) {
   FrameStore store(10000, "");
   FrameWindow window(4, 10, 10000);

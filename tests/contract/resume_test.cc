@@ -211,6 +211,37 @@ TEST_F(ResumeTest, AnIllegalFrameOfAResumedStreamEndsTheStreamAlone) {
   Complete(*third, 12);
 }
 
+/// A frame as it would be of another scan under the same header.
+v1::AcquireRequest FrameOfAnotherScan(int index) {
+  v1::AcquireRequest message = FrameMessage(index);
+  message.mutable_frame()->mutable_pixels()->front() ^= 1;
+  message.mutable_frame()->set_has_checksum(false);
+  return message;
+}
+
+TEST_F(ResumeTest, FramesOfAnotherScanUnderTheSameHeaderAreRefused) {
+  const std::string job_id = BrokenJob();
+  const auto second = ResumeAs(job_id);
+  ASSERT_TRUE(second->stream->Write(FrameOfAnotherScan(9)));
+  EXPECT_THAT(second->End().status,
+              Invalid({"frame.pixels of frame 9", "they are of another scan"}));
+  EXPECT_EQ(StateOf(job_id), v1::JOB_STATE_RECEIVING);
+  const auto third = ResumeAs(job_id);
+  EXPECT_EQ(third->next_frame_index, 10u);
+  ASSERT_TRUE(third->Write(9, 10));  // the same again
+  Complete(*third, 10);
+}
+
+TEST_F(ResumeTest, FramesOfAnotherScanTakeNothingOver) {
+  const auto first = Begin();
+  ASSERT_TRUE(first->Write(0, 10));
+  ASSERT_TRUE(first->ReadAcknowledgement(9));
+  const auto second = ResumeAs(first->job_id);
+  ASSERT_TRUE(second->stream->Write(FrameOfAnotherScan(3)));
+  EXPECT_THAT(second->End().status, Invalid({"frame.pixels of frame 3"}));
+  Complete(*first, 10);
+}
+
 TEST_F(ResumeTest, ARepeatedHeaderTakesOverWithItsFirstFrameToo) {
   v1::AcquisitionHeader header = SmallHeader();
   header.set_request_id("once");
