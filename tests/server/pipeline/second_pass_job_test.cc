@@ -11,6 +11,7 @@ using ::testing::HasSubstr;
 
 const recon::SecondPassSettings kMetal{.metal = recon::MetalSettings()};
 const recon::SecondPassSettings kBone{.bone = true};
+const recon::SecondPassSettings kMotion{.motion = true};
 
 class SecondPassJobTest : public RefinementTest {
  protected:
@@ -109,6 +110,67 @@ TEST_F(SecondPassJobTest, TheConeBeamArtefactIsTakenOffAsOnFiles) {
   EXPECT_EQ(job.refinement.algorithm, "second_pass_cone_beam");
   EXPECT_TRUE(job.refinement.second_pass->cone_beam);
   EXPECT_FALSE(job.refinement.second_pass->metal);
+  ExpectNothingHeld();
+}
+
+TEST_F(SecondPassJobTest, WhereNothingMovesItIsTheFirstVolume) {
+  const std::string id = Acquire();
+  const RefinementRequest recipe = SecondPassRecipe(kMotion);
+  const std::string refined = Accepted(id, recipe);
+  Restart();  // it begins again
+  const jobs::Job job = AwaitEnd(refined);
+  ASSERT_EQ(job.state, JobState::kCompleted) << job.error;
+  AcquisitionRequest once = SmallRequest();
+  once.settings = recipe.fdk;
+  EXPECT_EQ(VolumeOf(refined), Batch(once));
+  EXPECT_EQ(job.refinement.algorithm, "second_pass_motion");
+  EXPECT_TRUE(job.refinement.second_pass->motion);
+  ASSERT_TRUE(job.refinement.motion.has_value());
+  EXPECT_FALSE(job.refinement.motion->found);
+  EXPECT_EQ(job.refinement.motion->largest_shift_mm, 0);
+  EXPECT_TRUE(job.refinement.motion->poses.empty());
+  EXPECT_THAT(job.refinement.findings, ElementsAre(HasSubstr("motion: none found")));
+  EXPECT_EQ(service_->results.stores(refined), 1);
+  ExpectNothingHeld();
+}
+
+TEST_F(SecondPassJobTest, ASearchForMotionIsCancelled) {
+  const std::string id = Acquire();
+  const std::string searching = Accepted(id, SecondPassRecipe(kMotion));
+  AwaitRefining(searching);
+  EXPECT_LT(Job(searching).progress.refined_fraction, 0.9);
+  const absl::Time begin = absl::Now();
+  EXPECT_TRUE(service_->engine->Cancel(searching, absl::CancelledError("enough")).ok());
+  EXPECT_EQ(AwaitEnd(searching).state, JobState::kCancelled);
+  // The search ends with the step that it is in, and what it held is free.
+  ExpectNothingHeld();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  EXPECT_TRUE(VolumeOf(searching).empty());
+}
+
+// A live scan beside a search takes its turn: it is stored while the other one still searches.
+TEST_F(SecondPassJobTest, ALiveScanGoesBeforeASearchForMotion) {
+  const std::string id = Acquire();
+  const std::string searching = Accepted(id, SecondPassRecipe(kMotion));
+  AwaitRefining(searching);
+  const std::string live = Acquire();
+  EXPECT_EQ(Job(searching).state, JobState::kRefining);
+  EXPECT_EQ(VolumeOf(live), Batch());
+  EXPECT_EQ(AwaitEnd(searching).state, JobState::kCompleted);
+}
+
+TEST_F(SecondPassJobTest, MotionOfTooFewFramesIsRefused) {
+  AcquisitionRequest few = SmallRequest();
+  few.acquisition.trajectory.resize(31);
+  const Live begun = Begin(few);
+  EXPECT_TRUE(begun.console->Send(0, 31).ok());
+  EXPECT_TRUE(begun.console->Finish().ok());
+  ASSERT_EQ(AwaitEnd(begun.id).state, JobState::kCompleted);
+  const absl::Status status = Refine(begun.id, SecondPassRecipe(kMotion)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr(absl::StrCat("job '", begun.id, "': a motion cannot be told from 31 "
+                                     "frames; legal is 32 or more")));
   ExpectNothingHeld();
 }
 
