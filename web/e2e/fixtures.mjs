@@ -99,7 +99,7 @@ export function detail(known) {
       calibration: null,
     },
     refinement: refined ? {
-      second_pass: null, findings: [],
+      second_pass: null, findings: [], motion: null,
       algorithm: 'os_sart', projector: 'joseph',
       iterations: Array.from({ length: known.state === 'refining' ? known.progress.iterations_done : 20 }, (_, i) => ({
         iteration: i + 1, relative_residual: 0.02 + 0.2 * 0.78 ** i, objective: 4e5 * 0.8 ** i + 6e4, seconds: 1.1 * (i + 1),
