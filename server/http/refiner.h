@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace isocenter::http {
 struct RefinementOffer {
   std::string protocol, description;
   std::string algorithm;        // "os_sart"; empty: a second pass
+  std::optional<jobs::SecondPassFacts> second_pass;  // what one is against
   int iterations = 0;           // 0: a second pass
   int subsets = 0;              // of each iteration; 0: not said
   double deadline_seconds = 0;  // 0: none

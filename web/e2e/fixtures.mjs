@@ -221,7 +221,8 @@ export function pauses(now) {
 }
 
 export const REFINEMENTS = [
-  { protocol: 'fdk_then_asd_pocs', description: 'Few views: total variation', algorithm: 'asd_pocs', iterations: 20, subsets: 20, deadline_seconds: 600 },
-  { protocol: 'fdk_then_ossart', description: 'Ordered subsets, after the volume of the arm', algorithm: 'os_sart', iterations: 5, subsets: 20, deadline_seconds: null },
-  { protocol: 'head_metal', description: null, algorithm: null, iterations: null, subsets: null, deadline_seconds: null },
+  { protocol: 'fdk_then_asd_pocs', description: 'Few views: total variation', algorithm: 'asd_pocs', iterations: 20, subsets: 20, second_pass: null, deadline_seconds: 600 },
+  { protocol: 'fdk_then_ossart', description: 'Ordered subsets, after the volume of the arm', algorithm: 'os_sart', iterations: 5, subsets: 20, second_pass: null, deadline_seconds: null },
+  { protocol: 'head_metal', description: null, algorithm: null, iterations: null, subsets: null,
+    second_pass: { metal: true, bone: false, scatter: false, cone_beam: false, motion: false }, deadline_seconds: null },
 ];

@@ -383,6 +383,7 @@ export interface RefinementOffer {
   algorithm: string | null;
   iterations: number | null;
   subsets: number | null;
+  second_pass: SecondPass | null;
   deadline_seconds: number | null;
 }
 
