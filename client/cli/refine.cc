@@ -104,8 +104,8 @@ std::string SecondPassFlag(const Options& options) {
 absl::Status CheckMotionFlags(const Options& options) {
   const std::string first = SecondPassFlag(options);
   if (options.motion && first != "--motion") {
-    return flags::WrongUsage(absl::StrCat(
-        first, " with --motion; legal is one of them, both begin with the frames"));
+    return flags::WrongUsage(
+        absl::StrCat(first, " with --motion; legal is one of them, both begin with the frames"));
   }
   if (options.poses.empty()) return absl::OkStatus();
   if (!options.motion) return flags::WrongUsage("--poses without --motion, which finds them");
@@ -185,9 +185,10 @@ void AddRefineCommand(flags::Command program) {
                     "scatter model of the calibration that the job was acquired with");
   command.AddSwitch("--cone-beam", options->cone_beam,
                     "take the cone-beam artefact of bone and air off the volume");
-  command.AddSwitch("--motion", options->motion,
-                    "look for the rigid motion of the object in the frames and reconstruct it as it "
-                    "lay on average; beside none of the others (docs/motion.md)");
+  command.AddSwitch(
+      "--motion", options->motion,
+      "look for the rigid motion of the object in the frames and reconstruct it as it "
+      "lay on average; beside none of the others (docs/motion.md)");
   command
       .Add("--deadline", options->deadline_seconds,
            "seconds after which the best volume so far is stored, of which a second pass has none; "

@@ -72,8 +72,7 @@ absl::Status CheckFrameCount(const std::string& source_id, const RefinementReque
   if (second == nullptr || !second->motion) return absl::OkStatus();
   const absl::Status enough = recon::CheckMotionViews(static_cast<int64_t>(frames));
   if (enough.ok()) return enough;
-  return absl::FailedPreconditionError(
-      absl::StrCat("job '", source_id, "': ", enough.message()));
+  return absl::FailedPreconditionError(absl::StrCat("job '", source_id, "': ", enough.message()));
 }
 
 absl::Status CheckRefinable(const jobs::Job& source) {

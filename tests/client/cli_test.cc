@@ -386,8 +386,8 @@ TEST(Cli, RefineWritesTheMotionThatWasFound) {
   EXPECT_NEAR(curve->AtFrames(3)[2].turn_rad.z, DegreesToRadians(3), 1e-9);
   EXPECT_EQ(curve->AtFrames(3)[1], RigidPose());
   // It replaces nothing unasked.
-  const Outcome again = RunCommand(
-      {"refine", "job-1", "--motion", "--poses", poses, "--server", server.address()});
+  const Outcome again =
+      RunCommand({"refine", "job-1", "--motion", "--poses", poses, "--server", server.address()});
   EXPECT_EQ(again.exit_code, 1);
   EXPECT_THAT(again.err, HasSubstr("--overwrite"));
 }
@@ -400,10 +400,10 @@ TEST(Cli, RefineSaysWithWhatMotionDoesNotGo) {
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_THAT(outcome.err, HasSubstr(flag + " with --motion; legal is one of them"));
   }
-  EXPECT_THAT(RunCommand({"refine", "job-1", "--metal", "--poses", "p.csv", "--server",
-                          server.address()})
-                  .err,
-              HasSubstr("--poses without --motion, which finds them"));
+  EXPECT_THAT(
+      RunCommand({"refine", "job-1", "--metal", "--poses", "p.csv", "--server", server.address()})
+          .err,
+      HasSubstr("--poses without --motion, which finds them"));
 }
 
 TEST(Cli, FetchWritesFilesOrNothing) {

@@ -249,7 +249,8 @@ class FakeServer final : public v1::AcquisitionService::Service,
         job.mutable_second_pass()->set_metal(true);
         job.mutable_second_pass()->set_bone(true);
       }
-      if (absl::EndsWith(request->job_id(), "-still") || absl::EndsWith(request->job_id(), "-moved")) {
+      if (absl::EndsWith(request->job_id(), "-still") ||
+          absl::EndsWith(request->job_id(), "-moved")) {
         AddMotion(absl::EndsWith(request->job_id(), "-moved"), job);
       }
       writer->Write(job);

@@ -13,10 +13,10 @@ nlohmann::ordered_json PosesJson(std::span<const RigidPose> poses) {
   auto json = nlohmann::ordered_json::array();
   for (const RigidPose& pose : poses) {
     const Vec3 shift = pose.shift_mm, turn = pose.turn_rad;
-    json.push_back({{"shift_mm", {shift.x, shift.y, shift.z}},
-                    {"turn_deg",
-                     {RadiansToDegrees(turn.x), RadiansToDegrees(turn.y),
-                      RadiansToDegrees(turn.z)}}});
+    json.push_back(
+        {{"shift_mm", {shift.x, shift.y, shift.z}},
+         {"turn_deg",
+          {RadiansToDegrees(turn.x), RadiansToDegrees(turn.y), RadiansToDegrees(turn.z)}}});
   }
   return json;
 }

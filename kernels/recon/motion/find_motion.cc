@@ -286,9 +286,8 @@ int MostVoxels(const MotionSearch& search) {
 
 absl::Status CheckMotionViews(int64_t views) {
   if (views >= kLeastMotionViews) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a motion cannot be told from ", views,
-                                                 " frames; legal is ", kLeastMotionViews,
-                                                 " or more"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a motion cannot be told from ", views, " frames; legal is ", kLeastMotionViews, " or more"));
 }
 
 MotionSearch DefaultMotionSearch(int views, const FdkSettings& fdk) {

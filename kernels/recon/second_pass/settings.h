@@ -35,8 +35,7 @@ struct SecondPassSettings {
 
 /// Whether frames are needed beside the first volume.
 inline bool NeedsLines(const SecondPassSettings& settings) {
-  return settings.metal || settings.stripes || settings.scatter || settings.bone ||
-         settings.motion;
+  return settings.metal || settings.stripes || settings.scatter || settings.bone || settings.motion;
 }
 
 /// Errors: INVALID_ARGUMENT naming the field, its value and what is legal; also when there is

@@ -284,7 +284,8 @@ TEST(Refinement, MistakesOfASecondPassAreNamed) {
 }
 
 TEST(Refinement, MotionIsASecondPassOfItsOwn) {
-  const auto book = BookOf("protocol { name: \"still\" refinement { second_pass { motion: true } } }");
+  const auto book =
+      BookOf("protocol { name: \"still\" refinement { second_pass { motion: true } } }");
   ASSERT_TRUE(book.ok()) << book.status();
   const auto& settings = (*book->FindRefinement("still"))->refinement->settings;
   EXPECT_TRUE(std::get<recon::SecondPassSettings>(settings).motion);

@@ -1,4 +1,5 @@
 // Second passes as jobs: the same bits as at once, whatever interrupts them, and what they lack.
+#include "server/pipeline/refinement_record.h"
 #include "tests/server/fakes/fake_calibrations.h"
 #include "tests/server/pipeline/refinement_fixture.h"
 
@@ -160,18 +161,13 @@ TEST_F(SecondPassJobTest, ALiveScanGoesBeforeASearchForMotion) {
 }
 
 TEST_F(SecondPassJobTest, MotionOfTooFewFramesIsRefused) {
-  AcquisitionRequest few = SmallRequest();
-  few.acquisition.trajectory.resize(31);
-  const Live begun = Begin(few);
-  EXPECT_TRUE(begun.console->Send(0, 31).ok());
-  EXPECT_TRUE(begun.console->Finish().ok());
-  ASSERT_EQ(AwaitEnd(begun.id).state, JobState::kCompleted);
-  const absl::Status status = Refine(begun.id, SecondPassRecipe(kMotion)).status();
+  const RefinementRequest recipe = SecondPassRecipe(kMotion);
+  EXPECT_TRUE(CheckFrameCount("j", recipe, 32).ok());
+  const absl::Status status = CheckFrameCount("j", recipe, 31);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr(absl::StrCat("job '", begun.id, "': a motion cannot be told from 31 "
-                                     "frames; legal is 32 or more")));
-  ExpectNothingHeld();
+  EXPECT_EQ(status.message(),
+            "job 'j': a motion cannot be told from 31 frames; legal is 32 or more");
+  EXPECT_TRUE(CheckFrameCount("j", SecondPassRecipe(kMetal), 31).ok());
 }
 
 TEST_F(SecondPassJobTest, FollowsTheVolumeAndSurvivesRestarts) {

@@ -108,7 +108,8 @@ Passed Pass(const SmallScan& scan) {
 TEST(MotionPass, OfAnObjectAtRestIsTheFirstVolume) {
   const Passed passed = Pass(Head(std::vector<RigidPose>(60)));
   ASSERT_TRUE(passed.motion.has_value());
-  EXPECT_FALSE(passed.motion->moved) << passed.motion->entropy_before - passed.motion->entropy_after;
+  EXPECT_FALSE(passed.motion->moved)
+      << passed.motion->entropy_before - passed.motion->entropy_after;
   EXPECT_EQ(passed.second, passed.first);
   EXPECT_THAT(passed.findings,
               ElementsAre(HasSubstr("motion: none found that makes the volume clearly sharper")));
