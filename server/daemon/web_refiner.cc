@@ -22,7 +22,15 @@ http::RefinementOffer OfferOf(const v1::ReconstructionProtocol& protocol) {
   http::RefinementOffer offer{.protocol = protocol.name(),
                               .description = protocol.description(),
                               .deadline_seconds = refinement.deadline_seconds()};
-  if (refinement.has_second_pass()) return offer;
+  if (refinement.has_second_pass()) {
+    const v1::SecondPass& second_pass = refinement.second_pass();
+    offer.second_pass = jobs::SecondPassFacts{.metal = second_pass.metal(),
+                                              .bone = second_pass.bone(),
+                                              .scatter = second_pass.scatter(),
+                                              .cone_beam = second_pass.cone_beam(),
+                                              .motion = second_pass.motion()};
+    return offer;
+  }
   offer.algorithm = NameOf(refinement.algorithm());
   offer.iterations = static_cast<int>(refinement.iterations());
   offer.subsets = static_cast<int>(refinement.subsets());

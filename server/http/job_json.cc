@@ -107,8 +107,7 @@ Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
       {"pair_role", ValueJson(job.pair_role)},
       {"refines_job_id",
        jobs::IsRefinement(job) ? Json(job.source_job_ids.front()) : Json(nullptr)},
-      {"second_pass",
-       jobs::IsSecondPass(job) ? MembersJson(*job.refinement.second_pass) : Json(nullptr)},
+      {"second_pass", SecondPassJson(job.refinement.second_pass)},
       {"source_job_ids", job.source_job_ids},
       {"create_time", TimeJson(job.create_time)},
       {"end_time", jobs::HasEnded(job.state) ? TimeJson(job.end_time) : Json(nullptr)},
@@ -121,6 +120,10 @@ Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
       {"has_preview", job.preview != nullptr},
       {"warning_count", job.warnings.size()},
       {"result", completed ? MembersJson(job.result) : Json(nullptr)}};
+}
+
+Json SecondPassJson(const std::optional<jobs::SecondPassFacts>& second_pass) {
+  return ValueJson(second_pass);
 }
 
 Json RefinementJson(const jobs::Job& job) {

@@ -24,6 +24,8 @@ Json OptionalJson(const std::optional<T>& value) {
 /// A job's grid in the axes of its patient, as the objects have it: the page names sides by it.
 Json GridJson(const jobs::Job& job);
 
+/// What a second pass is against; null: none is.
+Json SecondPassJson(const std::optional<jobs::SecondPassFacts>& second_pass);
 /// What a refinement does and did; null for other jobs.
 Json RefinementJson(const jobs::Job& job);
 /// As in lists. `frames_per_second`: empty unless it receives.

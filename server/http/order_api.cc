@@ -42,6 +42,7 @@ Json OfferJson(const RefinementOffer& offer) {
           {"algorithm", TextJson(offer.algorithm)},
           {"iterations", offer.iterations > 0 ? Json(offer.iterations) : Json(nullptr)},
           {"subsets", offer.subsets > 0 ? Json(offer.subsets) : Json(nullptr)},
+          {"second_pass", SecondPassJson(offer.second_pass)},
           {"deadline_seconds",
            offer.deadline_seconds > 0 ? Json(offer.deadline_seconds) : Json(nullptr)}};
 }

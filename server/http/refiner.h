@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,11 @@ namespace isocenter::http {
 /// A protocol that refines.
 struct RefinementOffer {
   std::string protocol, description;
-  std::string algorithm;        // "os_sart"; empty: a second pass
-  int iterations = 0;           // 0: a second pass
-  int subsets = 0;              // of each iteration; 0: not said
-  double deadline_seconds = 0;  // 0: none
+  std::string algorithm;                             // "os_sart"; empty: a second pass
+  std::optional<jobs::SecondPassFacts> second_pass;  // what one is against
+  int iterations = 0;                                // 0: a second pass
+  int subsets = 0;                                   // of each iteration; 0: not said
+  double deadline_seconds = 0;                       // 0: none
 };
 
 /// What somebody wants to have refined.

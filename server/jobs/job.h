@@ -247,7 +247,21 @@ struct IterationReport {
 
 /// What a second reconstruction corrects for.
 struct SecondPassFacts {
-  bool metal = false, bone = false, scatter = false, cone_beam = false;
+  bool metal = false, bone = false, scatter = false, cone_beam = false, motion = false;
+};
+
+/// How the object lay in a frame: kernels/geometry's RigidPose, in degrees.
+struct MotionPose {
+  double shift_x_mm = 0, shift_y_mm = 0, shift_z_mm = 0;
+  double turn_x_deg = 0, turn_y_deg = 0, turn_z_deg = 0;
+};
+
+/// How the object moved, as kernels/recon found it from the frames.
+struct MotionFacts {
+  bool found = false;  // else it is at rest, and there are no poses
+  double largest_shift_mm = 0, largest_turn_deg = 0;
+  double entropy_before = 0, entropy_after = 0;
+  std::vector<MotionPose> poses;  // one for each frame
 };
 
 /// What a refinement does with the frames of another job.
@@ -259,6 +273,7 @@ struct RefinementFacts {
   std::vector<IterationReport> iterations;
   std::vector<std::string>
       findings;  // of a second pass, as sentences: what it found, or that it found nothing
+  std::optional<MotionFacts> motion;  // of a second pass against motion that is complete
 };
 
 struct Job {

@@ -169,6 +169,28 @@ void VisitMembers(const Visitor& visit, Is<SecondPassFacts> auto& s) {
   visit("bone", s.bone, {.place = 2});
   visit("scatter", s.scatter, {.place = 3});
   visit("cone_beam", s.cone_beam, {.place = 4});
+  visit("motion", s.motion, {.place = 5});
+}
+
+template <class Visitor>
+void VisitMembers(const Visitor& visit, Is<MotionPose> auto& p) {
+  visit("shift_x_mm", p.shift_x_mm);
+  visit("shift_y_mm", p.shift_y_mm);
+  visit("shift_z_mm", p.shift_z_mm);
+  visit("turn_x_deg", p.turn_x_deg);
+  visit("turn_y_deg", p.turn_y_deg);
+  visit("turn_z_deg", p.turn_z_deg);
+}
+
+// The page shows how far; poses are for programs.
+template <class Visitor>
+void VisitMembers(const Visitor& visit, Is<MotionFacts> auto& m) {
+  visit("found", m.found, {.place = 1});
+  visit("largest_shift_mm", m.largest_shift_mm, {.place = 2});
+  visit("largest_turn_deg", m.largest_turn_deg, {.place = 3});
+  visit("entropy_before", m.entropy_before, {.place = 4});
+  visit("entropy_after", m.entropy_after, {.place = 5});
+  visit("poses", m.poses);
 }
 
 template <class Visitor>
@@ -180,6 +202,7 @@ void VisitMembers(const Visitor& visit, Is<RefinementFacts> auto& r) {
   visit("second_pass", r.second_pass, {.place = 4});
   visit("iterations", r.iterations, {.place = 3});
   visit("findings", r.findings, {.place = 5});
+  visit("motion", r.motion, {.place = 6});
 }
 
 template <class Visitor>

@@ -79,6 +79,26 @@ absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory, PatientPos
   return PositionerScans{ScanOf(primary), ScanOf(secondary)};
 }
 
+jobs::MotionFacts MotionFactsOf(const recon::FoundMotion& found) {
+  const MotionExtent extent = ExtentOf(found.poses);
+  jobs::MotionFacts facts{.found = found.moved,
+                          .largest_shift_mm = extent.shift_mm,
+                          .largest_turn_deg = RadiansToDegrees(extent.turn_rad),
+                          .entropy_before = found.entropy_before,
+                          .entropy_after = found.entropy_after};
+  if (!found.moved) return facts;
+  for (const RigidPose& pose : found.poses) {
+    const Vec3 shift = pose.shift_mm, turn = pose.turn_rad;
+    facts.poses.push_back({.shift_x_mm = shift.x,
+                           .shift_y_mm = shift.y,
+                           .shift_z_mm = shift.z,
+                           .turn_x_deg = RadiansToDegrees(turn.x),
+                           .turn_y_deg = RadiansToDegrees(turn.y),
+                           .turn_z_deg = RadiansToDegrees(turn.z)});
+  }
+  return facts;
+}
+
 std::string FilterDescription(const recon::FdkSettings& settings) {
   return absl::StrFormat("%s %.2f", WindowName(settings.window), settings.cutoff);
 }

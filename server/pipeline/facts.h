@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "kernels/recon/motion/find_motion.h"
 #include "kernels/recon/plan.h"
 #include "server/jobs/job.h"
 #include "server/pipeline/acquisition_request.h"
@@ -19,6 +20,9 @@ std::string FilterDescription(const recon::FdkSettings& settings);
 /// What the header says and what follows from the plan; distances are those of the middle view.
 jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
                                const recon::ReconstructionPlan& plan);
+
+/// Of the wire and the page: millimetres and degrees.
+jobs::MotionFacts MotionFactsOf(const recon::FoundMotion& found);
 
 struct PositionerScans {
   jobs::PositionerScan primary, secondary;

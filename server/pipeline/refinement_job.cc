@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/pipeline/facts.h"
 #include "server/pipeline/job_record.h"
 #include "server/pipeline/runs/run_maker.h"
 
@@ -185,6 +186,7 @@ void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool
     RecordStages(fdk, job.result.timings);
     job.result.timings.refine = refine_seconds;
     job.refinement.findings = findings;
+    if (run->motion()) job.refinement.motion = MotionFactsOf(*run->motion());
   }));
   SubmitExport(run);
 }

@@ -1,6 +1,7 @@
 #include "server/pipeline/refinement_record.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/recon/motion/find_motion.h"
 #include "server/pipeline/facts.h"
 
 namespace isocenter::pipeline {
@@ -11,12 +12,14 @@ jobs::RefinementFacts FactsOf(const recon::RefinementSettings& settings) {
   if (const auto* const second = std::get_if<recon::SecondPassSettings>(&settings)) {
     return {.algorithm = absl::StrCat(
                 "second_pass", second->metal ? "_metal" : "", second->bone ? "_bone" : "",
-                second->scatter ? "_scatter" : "", second->cone_beam ? "_cone_beam" : ""),
+                second->scatter ? "_scatter" : "", second->cone_beam ? "_cone_beam" : "",
+                second->motion ? "_motion" : ""),
             .projector = std::string(ops::ProjectorName(recon::kSecondPassProjector)),
             .second_pass = jobs::SecondPassFacts{.metal = second->metal.has_value(),
                                                  .bone = second->bone,
                                                  .scatter = second->scatter,
-                                                 .cone_beam = second->cone_beam}};
+                                                 .cone_beam = second->cone_beam,
+                                                 .motion = second->motion}};
   }
   const auto& iterative = std::get<recon::IterativeSettings>(settings);
   return {.algorithm = std::string(recon::AlgorithmName(iterative.algorithm)),
@@ -61,6 +64,15 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
   job.progress.iterations_total = IterationsOf(request.settings);
   job.create_time = now;
   return job;
+}
+
+absl::Status CheckFrameCount(const std::string& source_id, const RefinementRequest& request,
+                             size_t frames) {
+  const auto* const second = std::get_if<recon::SecondPassSettings>(&request.settings);
+  if (second == nullptr || !second->motion) return absl::OkStatus();
+  const absl::Status enough = recon::CheckMotionViews(static_cast<int64_t>(frames));
+  if (enough.ok()) return enough;
+  return absl::FailedPreconditionError(absl::StrCat("job '", source_id, "': ", enough.message()));
 }
 
 absl::Status CheckRefinable(const jobs::Job& source) {

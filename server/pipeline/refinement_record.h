@@ -16,6 +16,11 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
                            const jobs::StoredSeries& stored, const RefinementRequest& request,
                            absl::Time now);
 
+/// Whether a request can be met with so many frames. Errors: FAILED_PRECONDITION (of which job, and
+/// what is legal).
+absl::Status CheckFrameCount(const std::string& source_id, const RefinementRequest& request,
+                             size_t frames);
+
 /// Whether a job has a volume and frames of its own. Errors: FAILED_PRECONDITION.
 absl::Status CheckRefinable(const jobs::Job& source);
 

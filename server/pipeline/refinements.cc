@@ -34,8 +34,11 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& sour
   ISO_RETURN_IF_ERROR(CheckRefinable(*source));
   Use(source_id);
   absl::StatusOr<RefinementInput> input = OpenInput(source_id);
-  const absl::Status usable =
+  absl::Status usable =
       input.ok() ? CheckCalibration(source_id, request, input->calibration) : input.status();
+  if (usable.ok()) {
+    usable = CheckFrameCount(source_id, request, input->acquisition.trajectory.size());
+  }
   if (!usable.ok()) {
     EndUse(source_id);
     return usable;
@@ -89,6 +92,8 @@ absl::Status Refinements::Follow(const Job& source, const jobs::StoredSeries& st
   if (!request.refinement) return absl::OkStatus();
   RefinementRequest refinement = *request.refinement;
   ISO_RETURN_IF_ERROR(CheckCalibration(source.id, refinement, request.calibration));
+  ISO_RETURN_IF_ERROR(
+      CheckFrameCount(source.id, refinement, request.acquisition.trajectory.size()));
   refinement.job_class = request.job_class == jobs::JobClass::kLive ? jobs::JobClass::kInteractive
                                                                     : jobs::JobClass::kBatch;
   Use(source.id);

@@ -48,6 +48,7 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
     v1::Job& listed = *response.add_job();
     listed = ToProto(*job);
     listed.clear_iteration();  // a page of long refinements would not fit a message
+    if (listed.has_motion()) listed.mutable_motion()->clear_pose();
     AddTransfers(transfers, listed);
   }
   if (more) {

@@ -9,6 +9,8 @@
 #include "absl/time/clock.h"
 #include "client/formats/bundle.h"
 #include "client/formats/meta_image.h"
+#include "kernels/base/units.h"
+#include "kernels/geometry/motion_curve.h"
 #include "tests/client/command.h"
 #include "tests/client/fake_server.h"
 #include "tests/client/small_bundle.h"
@@ -367,6 +369,41 @@ TEST(Cli, RefineAsksForOneAgainstTheConeBeamArtefact) {
       RunCommand({"refine", "job-1", "--cone-beam", "--server", server.address()});
   EXPECT_EQ(accepted.exit_code, 0) << accepted.err;
   EXPECT_THAT(accepted.out, HasSubstr("job job-1-second\n"));
+}
+
+TEST(Cli, RefineWritesTheMotionThatWasFound) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  const std::string poses = directory / "poses.csv", report = directory / "report.json";
+  const Outcome moved = RunCommand({"refine", "job-1", "--motion", "--poses", poses, "--json",
+                                    report, "--server", server.address()});
+  EXPECT_EQ(moved.exit_code, 0) << moved.err;
+  const nlohmann::json motion = nlohmann::json::parse(ReadBytes(report))["motion"];
+  EXPECT_EQ(motion["largest_shift_mm"], 4);
+  EXPECT_EQ(motion["poses"][0]["shift_mm"], nlohmann::json({-4.0, 0.0, 0.0}));
+  const auto curve = ParseMotion(ReadBytes(poses));
+  ASSERT_TRUE(curve.ok()) << curve.status();
+  EXPECT_NEAR(curve->AtFrames(3)[2].turn_rad.z, DegreesToRadians(3), 1e-9);
+  EXPECT_EQ(curve->AtFrames(3)[1], RigidPose());
+  // It replaces nothing unasked.
+  const Outcome again =
+      RunCommand({"refine", "job-1", "--motion", "--poses", poses, "--server", server.address()});
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_THAT(again.err, HasSubstr("--overwrite"));
+}
+
+TEST(Cli, RefineSaysWithWhatMotionDoesNotGo) {
+  FakeServer server;
+  for (const std::string flag : {"--metal", "--bone", "--scatter", "--cone-beam"}) {
+    const Outcome outcome =
+        RunCommand({"refine", "job-1", "--motion", flag, "--server", server.address()});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(flag + " with --motion; legal is one of them"));
+  }
+  EXPECT_THAT(
+      RunCommand({"refine", "job-1", "--metal", "--poses", "p.csv", "--server", server.address()})
+          .err,
+      HasSubstr("--poses without --motion, which finds them"));
 }
 
 TEST(Cli, FetchWritesFilesOrNothing) {

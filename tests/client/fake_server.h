@@ -253,9 +253,29 @@ class FakeServer final : public v1::AcquisitionService::Service,
         job.mutable_second_pass()->set_metal(true);
         job.mutable_second_pass()->set_bone(true);
       }
+      if (absl::EndsWith(request->job_id(), "-still") ||
+          absl::EndsWith(request->job_id(), "-moved")) {
+        AddMotion(absl::EndsWith(request->job_id(), "-moved"), job);
+      }
       writer->Write(job);
     }
     return grpc::Status::OK;
+  }
+  /// Of three frames, by 4 mm and 3 degrees.
+  static void AddMotion(bool found, v1::Job& job) {
+    job.mutable_second_pass()->set_motion(true);
+    job.mutable_progress()->set_frames_total(3);
+    v1::ObjectMotion& motion = *job.mutable_motion();
+    motion.Clear();
+    motion.set_found(found);
+    motion.set_entropy_before(3.5);
+    motion.set_entropy_after(found ? 3.25 : 3.5);
+    if (!found) return;
+    motion.set_largest_shift_mm(4);
+    motion.set_largest_turn_deg(3);
+    motion.add_pose()->set_shift_x_mm(-4);
+    motion.add_pose();
+    motion.add_pose()->set_turn_z_deg(3);
   }
   /// One more after each change; the second and later ones have an objective.
   static void AddIteration(v1::Job& job) {
@@ -278,7 +298,10 @@ class FakeServer final : public v1::AcquisitionService::Service,
   grpc::Status RefineJob(grpc::ServerContext*, const v1::RefineJobRequest* request,
                          v1::Job* response) override {
     if (request->job_id() == "none") return NoJob();
-    *response = JobNamed(request->job_id() + (request->has_second_pass() ? "-second" : "-refined"));
+    const bool motion = request->second_pass().motion();
+    *response = JobNamed(request->job_id() + (motion                       ? "-moved"
+                                              : request->has_second_pass() ? "-second"
+                                                                           : "-refined"));
     response->set_protocol(request->protocol());
     response->set_refines_job_id(request->job_id());
     return grpc::Status::OK;

@@ -120,6 +120,10 @@ TEST_F(OlderClientTest, ItsRefinementIsWhatItWas) {
   job.mutable_second_pass()->set_metal(true);
   // Field 23, of which field 1 is true: two bytes of tag, length, and two more.
   EXPECT_EQ(job.SerializeAsString(), before + absl::HexStringToBytes("ba01020801"));
+  // Field 27, of which field 1 is true.
+  job.clear_second_pass();
+  job.mutable_motion()->set_found(true);
+  EXPECT_EQ(job.SerializeAsString(), before + absl::HexStringToBytes("da01020801"));
 }
 
 }  // namespace

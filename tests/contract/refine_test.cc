@@ -270,6 +270,29 @@ TEST_F(RefineTest, ASecondPassThatFoundNothingSaysSo) {
   EXPECT_EQ(service_.results.volume(source), service_.results.volume(job.job_id()));
 }
 
+// Of the small scan, whose frames do not move, and of too little of it.
+TEST_F(RefineTest, ASecondPassAgainstMotion) {
+  const std::string source = CompletedJob();
+  v1::RefineJobRequest request = SecondPass(source, "", false, false);
+  request.mutable_second_pass()->set_motion(true);
+  v1::Job accepted;
+  const grpc::Status status = Refine(request, &accepted);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_FALSE(accepted.has_motion());
+  const v1::Job job = Completed(accepted.job_id());
+  EXPECT_TRUE(job.second_pass().motion());
+  ASSERT_TRUE(job.has_motion());
+  EXPECT_FALSE(job.motion().found()) << job.finding(0);
+  EXPECT_GT(job.motion().entropy_before(), 0);
+  EXPECT_EQ(job.motion().pose_size(), 0);
+  EXPECT_THAT(job.finding(), ElementsAre(HasSubstr("motion: none found")));
+  EXPECT_EQ(service_.results.volume(source), service_.results.volume(job.job_id()));
+
+  request.mutable_second_pass()->set_metal(true);
+  EXPECT_THAT(Refusal(request), Invalid({"refinement.second_pass: motion is set with metal",
+                                         "legal is one of them"}));
+}
+
 TEST_F(RefineTest, ASecondPassGoesOnAfterARestart) {
   const std::string source = CompletedJob("dense");
   v1::Job accepted;

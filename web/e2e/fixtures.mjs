@@ -99,7 +99,7 @@ export function detail(known) {
       calibration: null,
     },
     refinement: refined ? {
-      second_pass: null, findings: [],
+      second_pass: null, findings: [], motion: null,
       algorithm: 'os_sart', projector: 'joseph',
       iterations: Array.from({ length: known.state === 'refining' ? known.progress.iterations_done : 20 }, (_, i) => ({
         iteration: i + 1, relative_residual: 0.02 + 0.2 * 0.78 ** i, objective: 4e5 * 0.8 ** i + 6e4, seconds: 1.1 * (i + 1),
@@ -221,7 +221,8 @@ export function pauses(now) {
 }
 
 export const REFINEMENTS = [
-  { protocol: 'fdk_then_asd_pocs', description: 'Few views: total variation', algorithm: 'asd_pocs', iterations: 20, subsets: 20, deadline_seconds: 600 },
-  { protocol: 'fdk_then_ossart', description: 'Ordered subsets, after the volume of the arm', algorithm: 'os_sart', iterations: 5, subsets: 20, deadline_seconds: null },
-  { protocol: 'head_metal', description: null, algorithm: null, iterations: null, subsets: null, deadline_seconds: null },
+  { protocol: 'fdk_then_asd_pocs', description: 'Few views: total variation', algorithm: 'asd_pocs', iterations: 20, subsets: 20, second_pass: null, deadline_seconds: 600 },
+  { protocol: 'fdk_then_ossart', description: 'Ordered subsets, after the volume of the arm', algorithm: 'os_sart', iterations: 5, subsets: 20, second_pass: null, deadline_seconds: null },
+  { protocol: 'head_metal', description: null, algorithm: null, iterations: null, subsets: null,
+    second_pass: { metal: true, bone: false, scatter: false, cone_beam: false, motion: false }, deadline_seconds: null },
 ];

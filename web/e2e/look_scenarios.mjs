@@ -82,7 +82,7 @@ export const lookScenarios = {
   },
 
   async 'names: of second passes beside each other it can be read what each is against'({ page, open, server }) {
-    const none = { metal: false, bone: false, scatter: false, cone_beam: false };
+    const none = { metal: false, bone: false, scatter: false, cone_beam: false, motion: false };
     const passes = [{ ...none, metal: true }, { ...none, cone_beam: true }];
     server.detailOver = {
       related: passes.map((second_pass, i) => ({

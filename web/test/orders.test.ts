@@ -5,12 +5,14 @@ import { whatItDoes } from '../src/screens/job_actions.tsx';
 import type { RefinementOffer, RelatedJob } from '../src/api/types.ts';
 
 const offer = (over: Partial<RefinementOffer>): RefinementOffer =>
-  ({ protocol: 'p', description: null, algorithm: null, iterations: null, subsets: null, deadline_seconds: null, ...over });
+  ({ protocol: 'p', description: null, algorithm: null, iterations: null, subsets: null, second_pass: null, deadline_seconds: null, ...over });
 
 test('an offer says what it does', () => {
   assert.equal(whatItDoes(offer({ algorithm: 'os_sart', iterations: 5, subsets: 20, description: 'For heads' })), 'OS-SART, 5 iterations of 20 subsets. For heads');
   assert.equal(whatItDoes(offer({ algorithm: 'sirt', iterations: 1, deadline_seconds: 30 })), 'SIRT, 1 iteration, at most 30\u202fs');
   assert.equal(whatItDoes(offer({})), 'A second pass');
+  const motion = { metal: false, bone: false, scatter: false, cone_beam: false, motion: true };
+  assert.equal(whatItDoes(offer({ second_pass: motion, deadline_seconds: 30 })), 'A second pass against motion, at most 30\u202fs');
 });
 
 test('two of one relation are told apart', () => {

@@ -19,12 +19,13 @@ test('refinements are told apart by algorithm, iterations and time', () => {
 test('second passes are told apart by what they are against', () => {
   const now = new Date(2026, 2, 1, 12).getTime();
   const begun = new Date(2026, 2, 1, 9, 30, 10).toISOString();
-  const pass = { metal: false, bone: false, scatter: false, cone_beam: false };
+  const pass = { metal: false, bone: false, scatter: false, cone_beam: false, motion: false };
   const named = (over: Partial<typeof pass>) =>
     refinedName({ ...job(begun), refinement: { algorithm: '', iterations: 0, second_pass: { ...pass, ...over } } }, true, now);
   assert.equal(named({ metal: true }), 'Refined: against metal, 09:30:10');
   assert.equal(named({ scatter: true, bone: true }), 'Refined: against scatter and bone, 09:30:10');
   assert.equal(shortName(named({ cone_beam: true })), 'Cone beam, 09:30:10');
+  assert.equal(shortName(named({ motion: true })), 'Motion, 09:30:10');
 });
 
 test('in the corner of a picture stands what tells refinements apart', () => {

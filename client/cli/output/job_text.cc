@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "client/cli/output/json_output.h"
+#include "client/cli/output/motion_text.h"
 #include "client/cli/output/transfer_text.h"
 
 namespace isocenter::cli {
@@ -57,6 +58,7 @@ std::string SecondPassText(const v1::SecondPass& second_pass) {
   if (second_pass.metal()) against.push_back("metal");
   if (second_pass.bone()) against.push_back("bone");
   if (second_pass.cone_beam()) against.push_back("the cone-beam artefact");
+  if (second_pass.motion()) against.push_back("motion");
   return absl::StrCat("second pass against ", absl::StrJoin(against, " and "));
 }
 
@@ -156,7 +158,8 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
       json["second_pass"] = {{"metal", job.second_pass().metal()},
                              {"bone", job.second_pass().bone()},
                              {"scatter", job.second_pass().scatter()},
-                             {"cone_beam", job.second_pass().cone_beam()}};
+                             {"cone_beam", job.second_pass().cone_beam()},
+                             {"motion", job.second_pass().motion()}};
     }
   }
   for (const v1::IterationReport& report : job.iteration()) {
@@ -167,6 +170,7 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
     if (report.has_objective()) entry["objective"] = report.objective();
   }
   if (job.has_second_pass()) json["findings"] = job.finding();
+  if (job.has_motion()) json["motion"] = MotionJson(job.motion());
   json["warnings"] = nlohmann::ordered_json::array();
   for (const v1::JobWarning& warning : job.warning()) json["warnings"].push_back(warning.text());
   if (job.error_code() != 0) {

@@ -1,24 +1,27 @@
 #include "client/cli/output/motion_text.h"
 
-#include "absl/strings/str_format.h"
+#include <span>
+
 #include "kernels/base/units.h"
 #include "kernels/geometry/rigid_motion.h"
 
 namespace isocenter::cli {
 
-std::string MotionSummary(const recon::FoundMotion& motion) {
-  const std::string entropies = absl::StrFormat("the entropy of its values is %.3f, before %.3f",
-                                                motion.entropy_after, motion.entropy_before);
-  if (!motion.moved) {
-    return absl::StrFormat(
-        "motion: none found that makes the volume clearly sharper (%s, legal is %.2f less); it is "
-        "as it was",
-        entropies, recon::kLeastEntropyGain);
+namespace {
+
+nlohmann::ordered_json PosesJson(std::span<const RigidPose> poses) {
+  auto json = nlohmann::ordered_json::array();
+  for (const RigidPose& pose : poses) {
+    const Vec3 shift = pose.shift_mm, turn = pose.turn_rad;
+    json.push_back(
+        {{"shift_mm", {shift.x, shift.y, shift.z}},
+         {"turn_deg",
+          {RadiansToDegrees(turn.x), RadiansToDegrees(turn.y), RadiansToDegrees(turn.z)}}});
   }
-  const MotionExtent extent = ExtentOf(motion.poses);
-  return absl::StrFormat("motion: up to %.1f mm and %.1f deg from the mean pose are taken out; %s",
-                         extent.shift_mm, RadiansToDegrees(extent.turn_rad), entropies);
+  return json;
 }
+
+}  // namespace
 
 nlohmann::ordered_json MotionJson(const recon::FoundMotion& motion) {
   const MotionExtent extent = ExtentOf(motion.poses);
@@ -27,15 +30,28 @@ nlohmann::ordered_json MotionJson(const recon::FoundMotion& motion) {
                               {"entropy_after", motion.entropy_after},
                               {"largest_shift_mm", extent.shift_mm},
                               {"largest_turn_deg", RadiansToDegrees(extent.turn_rad)}};
-  if (!motion.moved) return json;
-  for (const RigidPose& pose : motion.poses) {
-    const Vec3 shift = pose.shift_mm, turn = pose.turn_rad;
-    json["poses"].push_back(
-        {{"shift_mm", {shift.x, shift.y, shift.z}},
-         {"turn_deg",
-          {RadiansToDegrees(turn.x), RadiansToDegrees(turn.y), RadiansToDegrees(turn.z)}}});
-  }
+  if (motion.moved) json["poses"] = PosesJson(motion.poses);
   return json;
+}
+
+nlohmann::ordered_json MotionJson(const v1::ObjectMotion& motion) {
+  nlohmann::ordered_json json{{"found", motion.found()},
+                              {"entropy_before", motion.entropy_before()},
+                              {"entropy_after", motion.entropy_after()},
+                              {"largest_shift_mm", motion.largest_shift_mm()},
+                              {"largest_turn_deg", motion.largest_turn_deg()}};
+  if (motion.pose_size() > 0) json["poses"] = PosesJson(PosesOf(motion));
+  return json;
+}
+
+std::vector<RigidPose> PosesOf(const v1::ObjectMotion& motion) {
+  std::vector<RigidPose> poses;
+  for (const v1::ObjectPose& pose : motion.pose()) {
+    const Vec3 turn_deg{pose.turn_x_deg(), pose.turn_y_deg(), pose.turn_z_deg()};
+    poses.push_back({.turn_rad = DegreesToRadians(1) * turn_deg,
+                     .shift_mm = {pose.shift_x_mm(), pose.shift_y_mm(), pose.shift_z_mm()}});
+  }
+  return poses;
 }
 
 }  // namespace isocenter::cli

@@ -7,13 +7,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/cli/output/iteration_printer.h"
-#include "client/cli/output/motion_text.h"
 #include "client/imaging/convergence_plot.h"
 #include "kernels/backends.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/limited_arc.h"
 #include "kernels/recon/motion/compensation.h"
+#include "kernels/recon/second_pass/motion_pass.h"
 
 namespace isocenter::cli {
 namespace {
@@ -74,7 +74,7 @@ absl::StatusOr<Outcome> RunPlan(const recon::ReconstructionPlan& plan,
   Outcome outcome;
   if (options.motion) {
     ISO_ASSIGN_OR_RETURN(outcome.motion, FindMotion(plan, options, *devices[0], frames));
-    outcome.findings.push_back(MotionSummary(*outcome.motion));
+    outcome.findings.push_back(recon::ToText(*outcome.motion));
     std::fprintf(stderr, "isocenter: %s\n", outcome.findings.back().c_str());
   }
   if (outcome.motion && outcome.motion->moved) {

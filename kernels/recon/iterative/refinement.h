@@ -16,6 +16,8 @@
 
 namespace isocenter::recon {
 
+struct FoundMotion;  // motion/find_motion.h
+
 /// A better reconstruction of one acquisition. Not thread-safe; one thread drives it. Push all
 /// frames, Start, then Step until it says that it is done or enough time has passed, then Read: an
 /// iterative one may be read after any step. The same plan on the same backend gives the same bits.
@@ -58,6 +60,8 @@ class Refinement {
 
   /// What it found out on its way, for people; after the last step.
   virtual std::vector<std::string> findings() const { return {}; }
+  /// After the last step: how the object moved; null: nobody looked.
+  virtual const FoundMotion* motion() const { return nullptr; }
 
   /// What the devices did since the last call, on one clock; waits for them.
   virtual absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() = 0;

@@ -77,7 +77,8 @@ PixelBins Then(const PixelBins& first, const PixelBins& then) {
 
 absl::StatusOr<BinnedLines> FinestLines(const Acquisition& acquisition, const PixelBins& bins,
                                         const ops::RawFrames& frames, std::span<const float> doses,
-                                        const ops::Registry& registry, ops::Device& device) {
+                                        const ops::Registry& registry, ops::Device& device,
+                                        const MotionProgress& progress) {
   const Detector& detector = acquisition.detector;
   BinnedLines finest = RoomFor(Binned(acquisition, bins), bins);
   ISO_ASSIGN_OR_RETURN(const auto session, device.NewSession());
@@ -94,6 +95,7 @@ absl::StatusOr<BinnedLines> FinestLines(const Acquisition& acquisition, const Pi
     ISO_RETURN_IF_ERROR(
         converter->Run(frames.views(view, count), DosesOf(doses, view, count), lines));
     Bin(HostView3<const float>(lines), bins, view, finest);
+    if (progress != nullptr) ISO_RETURN_IF_ERROR(progress(0));
   }
   return finest;
 }
@@ -280,14 +282,13 @@ int MostVoxels(const MotionSearch& search) {
   return most;
 }
 
-absl::Status CheckViews(const Acquisition& acquisition) {
-  if (acquisition.trajectory.size() >= kLeastMotionViews) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("a motion cannot be told from ", acquisition.trajectory.size(),
-                   " frames; legal is ", kLeastMotionViews, " or more"));
-}
-
 }  // namespace
+
+absl::Status CheckMotionViews(int64_t views) {
+  if (views >= kLeastMotionViews) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a motion cannot be told from ", views, " frames; legal is ", kLeastMotionViews, " or more"));
+}
 
 MotionSearch DefaultMotionSearch(int views, const FdkSettings& fdk) {
   MotionSearch search{.levels = {{4, 64}, {8, 64}, {16, 96}}, .fdk = fdk};
@@ -306,7 +307,7 @@ absl::StatusOr<MotionMemory> MotionMemoryOf(const Acquisition& acquisition,
                                             const MotionSearch& search,
                                             const ops::Registry& registry,
                                             const ops::Device& device) {
-  ISO_RETURN_IF_ERROR(CheckViews(acquisition));
+  ISO_RETURN_IF_ERROR(CheckMotionViews(static_cast<int64_t>(acquisition.trajectory.size())));
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
                        AutoGrid(acquisition.trajectory, acquisition.detector, MostVoxels(search)));
   const Acquisition binned = Binned(acquisition, BinsFor(acquisition, grid.spacing.x));
@@ -330,14 +331,14 @@ absl::StatusOr<FoundMotion> FindMotion(const Acquisition& acquisition, const Mot
                                        const ops::Registry& registry, ops::Device& device,
                                        const MotionProgress& progress) {
   ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
-  ISO_RETURN_IF_ERROR(CheckViews(acquisition));
+  ISO_RETURN_IF_ERROR(CheckMotionViews(static_cast<int64_t>(acquisition.trajectory.size())));
   ISO_RETURN_IF_ERROR(CheckFrames(acquisition, static_cast<int64_t>(acquisition.trajectory.size()),
                                   frames, {}, doses));
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
                        AutoGrid(acquisition.trajectory, acquisition.detector, MostVoxels(search)));
   ISO_ASSIGN_OR_RETURN(const BinnedLines finest,
                        FinestLines(acquisition, BinsFor(acquisition, grid.spacing.x), frames, doses,
-                                   registry, device));
+                                   registry, device, progress));
   ISO_RETURN_IF_ERROR(CheckWholeWidth(acquisition, finest));
   ISO_ASSIGN_OR_RETURN(AngularSteps steps, AngularSteps::Create(acquisition.trajectory));
   return Search(acquisition, search, std::move(steps), registry, device, progress).Run(finest);

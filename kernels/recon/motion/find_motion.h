@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/geometry/rigid_motion.h"
 #include "kernels/ops/registry.h"
@@ -30,6 +31,10 @@ MotionSearch DefaultMotionSearch(int views, const FdkSettings& fdk);
 /// A search always finds poses that fit noise and artefacts a little better. A motion is what makes
 /// the entropy fall by more than still scans let it (docs/motion.md).
 inline constexpr double kLeastEntropyGain = 0.08;
+
+inline constexpr int kLeastMotionViews = 32;
+/// Errors: INVALID_ARGUMENT (the number of frames, and what is legal).
+absl::Status CheckMotionViews(int64_t views);
 
 struct FoundMotion {
   /// Whether the volume is sharper with it by kLeastEntropyGain; else all poses are at rest.
@@ -63,7 +68,6 @@ using MotionProgress = std::function<absl::Status(double done)>;
 /// those of MakePlan and AngularSteps, INVALID_ARGUMENT (frames of other shape or type; fewer than
 /// kLeastMotionViews), FAILED_PRECONDITION (rows that the detector's edge cuts), NOT_FOUND (a
 /// backend without the operation), RESOURCE_EXHAUSTED, progress's.
-inline constexpr int kLeastMotionViews = 32;
 absl::StatusOr<FoundMotion> FindMotion(const Acquisition& acquisition, const MotionSearch& search,
                                        const ops::RawFrames& frames, std::span<const float> doses,
                                        const ops::Registry& registry, ops::Device& device,

@@ -8,6 +8,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/line_converter.h"
 #include "kernels/recon/second_pass/metal_evidence.h"
+#include "kernels/recon/second_pass/motion_pass.h"
 #include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
 
@@ -200,6 +201,7 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
       {"bone", bone},
       {"scatter", plan.scatter ? ScatterBytes(*plan.scatter) : 0},
       {"cone-beam artefact", plan.cone_beam ? ConeBeamHostBytes(*plan.cone_beam) : 0},
+      {"search for motion", plan.motion_bytes},
       {"weights of the second pass", weights}};
   MemoryParts parts = plan.warm_start->host_parts;
   parts.insert(parts.end(), beside.begin(), beside.end());
@@ -211,9 +213,10 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
 int SweepsOf(const SecondPassSettings& settings) {
   // Metal is projected three times and its prior once, for two reconstructions; bone once, for one;
   // stripes are reconstructed without, and so is scatter, whose own volumes are coarse. The
-  // cone-beam artefact's is projected and reconstructed, on a coarse grid.
+  // cone-beam artefact's is projected and reconstructed, on a coarse grid. Motion is looked for by
+  // the host, and reconstructed once.
   return (settings.stripes ? 1 : 0) + (settings.scatter ? 1 : 0) + (settings.metal ? 6 : 0) +
-         (settings.bone ? 2 : 0) + (settings.cone_beam ? 1 : 0);
+         (settings.bone ? 2 : 0) + (settings.cone_beam ? 1 : 0) + (settings.motion ? 1 : 0);
 }
 
 absl::StatusOr<SecondPassMethods> SecondPassMethods::Find(const ops::Registry& registry,
@@ -259,6 +262,9 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
   }
   if (settings.cone_beam) {
     ISO_ASSIGN_OR_RETURN(plan.cone_beam, MakeConeBeamPlan(*plan.warm_start, registry, devices));
+  }
+  if (settings.motion) {
+    ISO_ASSIGN_OR_RETURN(plan.motion_bytes, MotionPassBytes(plan.again, registry));
   }
   plan.chunk_views = std::min(devices[0]->traits().chunk_views, plan.views());
   ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,

@@ -21,6 +21,7 @@
 #include "kernels/recon/second_pass/line_correction.h"
 #include "kernels/recon/second_pass/line_store.h"
 #include "kernels/recon/second_pass/metal_evidence.h"
+#include "kernels/recon/second_pass/motion_pass.h"
 #include "kernels/recon/second_pass/scatter_pass.h"
 #include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
@@ -31,6 +32,8 @@ namespace {
 
 // As long as a step waits for work that needs no device.
 constexpr std::chrono::milliseconds kMoment(5);
+// Of the time that a pass against motion takes.
+constexpr double kSearchShare = 0.9;
 
 class SecondPass final : public Refinement {
  public:
@@ -40,6 +43,7 @@ class SecondPass final : public Refinement {
   // What is under way on the host ends early.
   ~SecondPass() override {
     if (scatter_ != nullptr) scatter_->Stop();
+    if (motion_ != nullptr) motion_->Stop();
   }
 
   absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
@@ -53,6 +57,9 @@ class SecondPass final : public Refinement {
   bool readable() const override { return started_ && stages_.empty(); }
   absl::Status Read(HostView3<float> hounsfield) override;
   std::vector<std::string> findings() const override;
+  const FoundMotion* motion() const override {
+    return motion_ != nullptr && readable() ? &motion_->found() : nullptr;
+  }
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
 
  private:
@@ -81,6 +88,7 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> ModelConeBeam();
   absl::StatusOr<bool> FindConeBeamArtefact();
   absl::StatusOr<bool> TakeOffConeBeamArtefact();
+  absl::StatusOr<bool> LookForMotion();
 
   /// Does what needs no device on a thread of its own, so that who waits for the device need not
   /// wait for a second of it; true when it is done.
@@ -101,6 +109,14 @@ class SecondPass final : public Refinement {
     stages_.insert(stages_.begin(), stages.begin(), stages.end());
   }
   void CountProgress();
+  /// What is reconstructed again, and by which matrices.
+  const ReconstructionPlan& again() const {
+    return motion_ != nullptr && motion_->at_rest() != nullptr ? *motion_->at_rest() : plan_.again;
+  }
+  std::span<const ProjectionMatrix> Matrices() const {
+    if (motion_ != nullptr) return again().acquisition.trajectory;
+    return store_->Matrices(0, plan_.views());
+  }
   absl::Status CollectTrace();
   HostView3<float> volume() { return ViewOf(*volume_); }
   HostView3<float> metal() { return ViewOf(*metal_); }
@@ -122,6 +138,7 @@ class SecondPass final : public Refinement {
   std::unique_ptr<ScatterPass> scatter_;  // null: not asked for
   std::unique_ptr<ScatterRemoval> removal_;
   std::unique_ptr<ConeBeamPass> cone_beam_;  // null: not asked for, or not yet
+  std::unique_ptr<MotionPass> motion_;       // null: not asked for
   std::unique_ptr<LineCorrection> correction_;
   std::unique_ptr<Reconstructor> reconstructor_;
   bool started_ = false;
@@ -152,6 +169,9 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
   if (plan.scatter) {
     self->scatter_ =
         std::make_unique<ScatterPass>(*plan.scatter, registry, devices, self->HostThreads());
+  }
+  if (plan.settings.motion) {
+    self->motion_ = std::make_unique<MotionPass>(plan, registry, self->HostThreads());
   }
   return self;
 }
@@ -201,6 +221,7 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
                                    &SecondPass::TakeOffConeBeamArtefact});
   }
   if (plan_.settings.metal) stages_.push_back(&SecondPass::PutMetalBack);
+  if (motion_ != nullptr) stages_.push_back(&SecondPass::LookForMotion);
   return absl::OkStatus();
 }
 
@@ -222,6 +243,11 @@ absl::StatusOr<bool> SecondPass::Step() {
 }
 
 void SecondPass::CountProgress() {
+  if (motion_ != nullptr) {
+    const double made = stages_.empty() ? 1 : static_cast<double>(view_) / plan_.views();
+    progress_ = std::max(progress_, kSearchShare * motion_->done() + (1 - kSearchShare) * made);
+    return;
+  }
   const double part = static_cast<double>(view_) / plan_.views();
   const double done = static_cast<double>(stages_done_) + part;
   const auto known = static_cast<double>(stages_done_ + stages_.size());
@@ -399,14 +425,14 @@ absl::StatusOr<bool> SecondPass::Reconstruct() {
     stripes_.reset();
     removal_.reset();
     correction_.reset();
-    ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(plan_.again, registry_, devices_));
+    ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(again(), registry_, devices_));
   }
   const auto chunk = static_cast<size_t>(reconstructor_->next_chunk());
-  if (chunk < plan_.again.chunks.size()) {
-    const Chunk& views = plan_.again.chunks[chunk];
+  if (chunk < again().chunks.size()) {
+    const Chunk& views = again().chunks[chunk];
     ISO_RETURN_IF_ERROR(reconstructor_->Push(
         {.line_integrals = HostView3<const float>(store_->Lines(views.first_view, views.views))},
-        store_->Matrices(views.first_view, views.views)));
+        Matrices().subspan(views.first_view, views.views)));
     view_ += views.views;
     return false;
   }
@@ -454,6 +480,13 @@ absl::StatusOr<bool> SecondPass::TakeOffConeBeamArtefact() {
   });
 }
 
+absl::StatusOr<bool> SecondPass::LookForMotion() {
+  ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return motion_->Search(*store_); }));
+  if (!looked) return false;
+  if (motion_->found().moved) Then({&SecondPass::Reconstruct});
+  return true;
+}
+
 absl::Status SecondPass::Read(HostView3<float> hounsfield) {
   if (!readable()) {
     return absl::FailedPreconditionError("the second pass has not ended");
@@ -480,6 +513,7 @@ std::vector<std::string> SecondPass::findings() const {
     all.push_back(ToText(bone_found_, *plan_.acquisition.calibration->bone, VoxelMm3()));
   }
   if (cone_beam_ != nullptr) all.push_back(cone_beam_->findings());
+  if (motion_ != nullptr) all.push_back(ToText(motion_->found()));
   return all;
 }
 

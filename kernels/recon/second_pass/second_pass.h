@@ -23,7 +23,9 @@ namespace isocenter::recon {
 /// (ops::InterpolateTrace, MakePrior). Then bone of that volume (ops::CorrectBone). Then the
 /// cone-beam artefact of that volume's bone and air is taken off it (ConeBeamPass), which needs no
 /// frames. Last, where the first volume has metal it is put back. A volume without metal or bone
-/// stays as it is, bit for bit, but for the cone-beam artefact.
+/// stays as it is, bit for bit, but for the cone-beam artefact. Motion is looked for alone
+/// (MotionPass): where the object moved, the line integrals are reconstructed as it lay on average;
+/// else the first volume stays, bit for bit.
 absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& plan,
                                                           const ops::Registry& registry,
                                                           std::span<ops::Device* const> devices);

@@ -1,5 +1,7 @@
 #include "kernels/recon/second_pass/settings.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/second_pass.h"
@@ -18,8 +20,19 @@ absl::Status CheckRange(absl::string_view field, double value, double low, doubl
 absl::Status ValidateSecondPassSettings(const SecondPassSettings& settings) {
   if (!NeedsLines(settings) && !settings.cone_beam) {
     return absl::InvalidArgumentError(
-        "a second pass has nothing to correct for; legal are stripes, scatter, metal, bone and "
-        "cone_beam");
+        "a second pass has nothing to correct for; legal are stripes, scatter, metal, bone, "
+        "cone_beam and motion");
+  }
+  if (settings.motion) {
+    for (const auto& [name, given] : {std::pair("stripes", settings.stripes),
+                                      {"scatter", settings.scatter},
+                                      {"metal", settings.metal.has_value()},
+                                      {"bone", settings.bone},
+                                      {"cone_beam", settings.cone_beam}}) {
+      if (!given) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "motion is set with ", name, "; legal is one of them, both begin with the frames"));
+    }
   }
   if (!settings.metal) return absl::OkStatus();
   const MetalSettings& metal = *settings.metal;

@@ -30,15 +30,16 @@ struct SecondPassSettings {
   bool scatter = false;    // with the scatter model of the acquisition's calibration
   bool bone = false;       // with the bone table of the acquisition's calibration
   bool cone_beam = false;  // what orbits in a plane leave of bone and air in the volume
+  bool motion = false;     // of the object as a whole; alone: it begins with the frames
 };
 
 /// Whether frames are needed beside the first volume.
 inline bool NeedsLines(const SecondPassSettings& settings) {
-  return settings.metal || settings.stripes || settings.scatter || settings.bone;
+  return settings.metal || settings.stripes || settings.scatter || settings.bone || settings.motion;
 }
 
 /// Errors: INVALID_ARGUMENT naming the field, its value and what is legal; also when there is
-/// nothing to correct for.
+/// nothing to correct for, or another one beside motion.
 absl::Status ValidateSecondPassSettings(const SecondPassSettings& settings);
 
 }  // namespace isocenter::recon

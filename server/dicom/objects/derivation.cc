@@ -11,6 +11,21 @@
 
 namespace isocenter::dicom {
 
+namespace {
+
+void PutMotion(const jobs::Job& job, Attributes& put) {
+  const bool found = job.refinement.motion && job.refinement.motion->found;
+  put(DCM_DerivationDescription,
+      found ? "second reconstruction: rigid motion of the object, found from the projections, "
+              "taken out"
+            : "no rigid motion of the object was found from the projections: the first "
+              "reconstruction as it was");
+  put.Code(DCM_DerivationCodeSequence, "MOTION_COMPENSATION", "99ISOCENTER",
+           "Reconstruction without the motion found in its projections");
+}
+
+}  // namespace
+
 bool IsSubtraction(const jobs::Job& job) { return job.pair_role == jobs::PairRole::kSubtraction; }
 
 bool IsDerived(const jobs::Job& job) { return IsSubtraction(job) || jobs::IsSecondPass(job); }
@@ -21,6 +36,7 @@ void PutDerivation(const jobs::Job& job, Attributes& put) {
     put.Code(DCM_DerivationCodeSequence, "113062", "DCM", "Pixel by pixel subtraction");
     return;
   }
+  if (job.refinement.second_pass->motion) return PutMotion(job, put);
   std::vector<absl::string_view> steps;
   if (job.refinement.second_pass->scatter) {
     steps.push_back("scatter computed from a coarse volume and subtracted");

@@ -10,7 +10,8 @@ namespace isocenter::dicom {
 bool IsSubtraction(const jobs::Job& job);
 
 /// Whether pixels depend on those of stored volumes: of a subtraction, and of a second pass, which
-/// looks for metal and bone in the first volume and takes metal from there.
+/// looks for metal and bone in the first volume and takes metal from there, or is that volume where
+/// nothing moved.
 bool IsDerived(const jobs::Job& job);
 
 /// How, in words and as a code. Only of what is derived.

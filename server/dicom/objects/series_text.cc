@@ -29,6 +29,7 @@ std::string RefinementText(const jobs::Job& job) {
     if (second->metal) against.push_back("metal");
     if (second->bone) against.push_back("bone");
     if (second->cone_beam) against.push_back("cone beam");
+    if (second->motion) against.push_back("motion");
     return absl::StrCat("second pass: ", absl::StrJoin(against, " and "));
   }
   return absl::StrCat(job.refinement.algorithm, ", ", job.progress.iterations_done, " iterations");

@@ -74,7 +74,8 @@ std::string AlgorithmDescription(const jobs::Job& job) {
     return absl::StrCat("Feldkamp-Davis-Kress again", second->scatter ? ", scatter by a model" : "",
                         second->metal ? ", metal by NMAR" : "",
                         second->bone ? ", bone hardening" : "",
-                        second->cone_beam ? ", cone-beam artefact" : "");
+                        second->cone_beam ? ", cone-beam artefact" : "",
+                        second->motion ? ", motion of the object" : "");
   }
   if (jobs::IsRefinement(job)) {
     return absl::StrCat(job.refinement.algorithm, ", projector ", job.refinement.projector, ", ",

@@ -121,6 +121,7 @@ absl::Status RefinementRun::Finish() {
   ISO_RETURN_IF_ERROR(refinement_->Read(volume()));
   ISO_RETURN_IF_ERROR(TakeTrace());
   findings_ = refinement_->findings();
+  if (const recon::FoundMotion* found = refinement_->motion()) motion_ = *found;
   refinement_.reset();
   pixels_.reset();
   workload_ = scheduler::Workload();

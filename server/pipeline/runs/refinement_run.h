@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
 #include "kernels/recon/any_refinement.h"
+#include "kernels/recon/motion/find_motion.h"
 #include "kernels/recon/reconstructor.h"
 #include "server/jobs/frame_spool.h"
 #include "server/pipeline/frames/frame_ledger.h"
@@ -60,6 +62,8 @@ class RefinementRun : public Run {
   }
   /// After Finish: what the refinement found out on its way, for people.
   const std::vector<std::string>& findings() const { return findings_; }
+  /// After Finish: how the object moved; unset: nobody looked.
+  const std::optional<recon::FoundMotion>& motion() const { return motion_; }
   /// Of FDK alone.
   const recon::StageSeconds& fdk_seconds() const { return fdk_seconds_; }
 
@@ -99,6 +103,7 @@ class RefinementRun : public Run {
   int frames_pushed_ = 0;  // to refinement_
   Measured measured_;
   std::vector<std::string> findings_;
+  std::optional<recon::FoundMotion> motion_;
   recon::StageSeconds fdk_seconds_;
 };
 

@@ -128,6 +128,25 @@ v1::JobResult ResultToProto(const jobs::Job& job) {
   return proto;
 }
 
+v1::ObjectMotion MotionToProto(const jobs::MotionFacts& motion) {
+  v1::ObjectMotion proto;
+  proto.set_found(motion.found);
+  proto.set_largest_shift_mm(motion.largest_shift_mm);
+  proto.set_largest_turn_deg(motion.largest_turn_deg);
+  proto.set_entropy_before(motion.entropy_before);
+  proto.set_entropy_after(motion.entropy_after);
+  for (const jobs::MotionPose& from : motion.poses) {
+    v1::ObjectPose& pose = *proto.add_pose();
+    pose.set_shift_x_mm(from.shift_x_mm);
+    pose.set_shift_y_mm(from.shift_y_mm);
+    pose.set_shift_z_mm(from.shift_z_mm);
+    pose.set_turn_x_deg(from.turn_x_deg);
+    pose.set_turn_y_deg(from.turn_y_deg);
+    pose.set_turn_z_deg(from.turn_z_deg);
+  }
+  return proto;
+}
+
 v1::UsedCalibration ToProto(const jobs::UsedCalibration& calibration) {
   v1::UsedCalibration proto;
   proto.set_name(calibration.name);
@@ -176,11 +195,13 @@ v1::Job ToProto(const jobs::Job& job) {
     proto.mutable_second_pass()->set_bone(second_pass->bone);
     proto.mutable_second_pass()->set_scatter(second_pass->scatter);
     proto.mutable_second_pass()->set_cone_beam(second_pass->cone_beam);
+    proto.mutable_second_pass()->set_motion(second_pass->motion);
   }
   for (const jobs::IterationReport& report : job.refinement.iterations) {
     *proto.add_iteration() = ReportToProto(report);
   }
   for (const std::string& finding : job.refinement.findings) proto.add_finding(finding);
+  if (job.refinement.motion) *proto.mutable_motion() = MotionToProto(*job.refinement.motion);
   const bool complete = job.state >= jobs::JobState::kExporting;
   if (!complete && job.predicted_finish != absl::InfiniteFuture()) {
     *proto.mutable_predicted_finish_time() = TimestampToProto(job.predicted_finish);

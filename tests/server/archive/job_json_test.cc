@@ -36,6 +36,21 @@ TEST(JobJsonTest, ASecondPassComesBack) {
   ASSERT_TRUE(jobs::IsSecondPass(*read));
   EXPECT_TRUE(read->refinement.second_pass->metal);
   EXPECT_FALSE(read->refinement.second_pass->bone);
+  EXPECT_FALSE(read->refinement.motion.has_value());
+}
+
+TEST(JobJsonTest, AMotionComesBack) {
+  jobs::Job job = FullJob();
+  job.refinement.second_pass = {.motion = true};
+  job.refinement.motion = {
+      .found = true, .largest_shift_mm = 4.25, .poses = {{1, 2, 3, 4, 5, 6.5}, {}}};
+  const auto read = JobFromJson(JobToJson(job));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->refinement.second_pass->motion);
+  ASSERT_TRUE(read->refinement.motion.has_value());
+  EXPECT_EQ(read->refinement.motion->largest_shift_mm, 4.25);
+  ASSERT_EQ(read->refinement.motion->poses.size(), 2u);
+  EXPECT_EQ(read->refinement.motion->poses[0].turn_z_deg, 6.5);
 }
 
 TEST(JobJsonTest, TheSetOfItsMatricesComesBack) {

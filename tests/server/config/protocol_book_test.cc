@@ -278,6 +278,18 @@ TEST(Refinement, MistakesOfASecondPassAreNamed) {
                         "corrections.calibration is CALIBRATION_POLICY_NONE; legal with it are"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { scatter: true } } }"),
               HasSubstr("protocol 'a': refinement.second_pass.scatter is true and "));
+  EXPECT_THAT(
+      Complaint("protocol { name: \"a\" refinement { second_pass { motion: true metal: true } } }"),
+      HasSubstr("refinement.second_pass: motion is set with metal; legal is one of them"));
+}
+
+TEST(Refinement, MotionIsASecondPassOfItsOwn) {
+  const auto book =
+      BookOf("protocol { name: \"still\" refinement { second_pass { motion: true } } }");
+  ASSERT_TRUE(book.ok()) << book.status();
+  const auto& settings = (*book->FindRefinement("still"))->refinement->settings;
+  EXPECT_TRUE(std::get<recon::SecondPassSettings>(settings).motion);
+  EXPECT_FALSE(std::get<recon::SecondPassSettings>(settings).metal);
 }
 
 TEST(Refinement, OnlyProtocolsThatHaveOneRefine) {

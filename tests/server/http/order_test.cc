@@ -21,7 +21,9 @@ class FakeRefiner : public http::Refiner {
              .algorithm = "os_sart",
              .iterations = 5,
              .subsets = 20},
-            {.protocol = "head_metal", .deadline_seconds = 60}};
+            {.protocol = "head_metal",
+             .second_pass = jobs::SecondPassFacts{.metal = true},
+             .deadline_seconds = 60}};
   }
   void Refine(const http::RefinementWish& wish, Done done) override {
     wishes_.push_back(wish);
@@ -69,8 +71,11 @@ TEST_F(OrderTest, RefinementsAreOfferedAndAskedFor) {
                              {"algorithm", "os_sart"},
                              {"iterations", 5},
                              {"subsets", 20},
+                             {"second_pass", nullptr},
                              {"deadline_seconds", nullptr}}));
   EXPECT_EQ(offers[1]["iterations"], nullptr);
+  EXPECT_EQ(offers[1]["second_pass"]["metal"], true);
+  EXPECT_EQ(offers[1]["second_pass"]["motion"], false);
 
   const json wish = {
       {"protocol", "fdk_then_ossart"}, {"deadline_seconds", 90}, {"request_id", "p-1"}};

@@ -28,11 +28,12 @@ class RefinementTest : public EngineTest {
   }
   /// A second pass, to HU in which the middle of SmallFrame's volume is metal.
   RefinementRequest SecondPassRecipe(const recon::SecondPassSettings& settings) {
-    RefinementRequest request{.protocol = "refined",
-                              .fdk = {.mu_water_per_mm = 0.009},
-                              .settings = settings,
-                              .record = absl::StrCat("second", settings.metal ? " metal" : "",
-                                                     settings.bone ? " bone" : "")};
+    RefinementRequest request{
+        .protocol = "refined",
+        .fdk = {.mu_water_per_mm = 0.009},
+        .settings = settings,
+        .record = absl::StrCat("second", settings.metal ? " metal" : "",
+                               settings.bone ? " bone" : "", settings.motion ? " motion" : "")};
     recipes_[request.record] = request;
     return request;
   }

@@ -1,4 +1,5 @@
 // Second passes as jobs: the same bits as at once, whatever interrupts them, and what they lack.
+#include "server/pipeline/refinement_record.h"
 #include "tests/server/fakes/fake_calibrations.h"
 #include "tests/server/pipeline/refinement_fixture.h"
 
@@ -11,6 +12,7 @@ using ::testing::HasSubstr;
 
 const recon::SecondPassSettings kMetal{.metal = recon::MetalSettings()};
 const recon::SecondPassSettings kBone{.bone = true};
+const recon::SecondPassSettings kMotion{.motion = true};
 
 class SecondPassJobTest : public RefinementTest {
  protected:
@@ -110,6 +112,62 @@ TEST_F(SecondPassJobTest, TheConeBeamArtefactIsTakenOffAsOnFiles) {
   EXPECT_TRUE(job.refinement.second_pass->cone_beam);
   EXPECT_FALSE(job.refinement.second_pass->metal);
   ExpectNothingHeld();
+}
+
+TEST_F(SecondPassJobTest, WhereNothingMovesItIsTheFirstVolume) {
+  const std::string id = Acquire();
+  const RefinementRequest recipe = SecondPassRecipe(kMotion);
+  const std::string refined = Accepted(id, recipe);
+  Restart();  // it begins again
+  const jobs::Job job = AwaitEnd(refined);
+  ASSERT_EQ(job.state, JobState::kCompleted) << job.error;
+  AcquisitionRequest once = SmallRequest();
+  once.settings = recipe.fdk;
+  EXPECT_EQ(VolumeOf(refined), Batch(once));
+  EXPECT_EQ(job.refinement.algorithm, "second_pass_motion");
+  EXPECT_TRUE(job.refinement.second_pass->motion);
+  ASSERT_TRUE(job.refinement.motion.has_value());
+  EXPECT_FALSE(job.refinement.motion->found);
+  EXPECT_EQ(job.refinement.motion->largest_shift_mm, 0);
+  EXPECT_TRUE(job.refinement.motion->poses.empty());
+  EXPECT_THAT(job.refinement.findings, ElementsAre(HasSubstr("motion: none found")));
+  EXPECT_EQ(service_->results.stores(refined), 1);
+  ExpectNothingHeld();
+}
+
+TEST_F(SecondPassJobTest, ASearchForMotionIsCancelled) {
+  const std::string id = Acquire();
+  const std::string searching = Accepted(id, SecondPassRecipe(kMotion));
+  AwaitRefining(searching);
+  EXPECT_LT(Job(searching).progress.refined_fraction, 0.9);
+  const absl::Time begin = absl::Now();
+  EXPECT_TRUE(service_->engine->Cancel(searching, absl::CancelledError("enough")).ok());
+  EXPECT_EQ(AwaitEnd(searching).state, JobState::kCancelled);
+  // The search ends with the step that it is in, and what it held is free.
+  ExpectNothingHeld();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  EXPECT_TRUE(VolumeOf(searching).empty());
+}
+
+// A live scan beside a search takes its turn: it is stored while the other one still searches.
+TEST_F(SecondPassJobTest, ALiveScanGoesBeforeASearchForMotion) {
+  const std::string id = Acquire();
+  const std::string searching = Accepted(id, SecondPassRecipe(kMotion));
+  AwaitRefining(searching);
+  const std::string live = Acquire();
+  EXPECT_EQ(Job(searching).state, JobState::kRefining);
+  EXPECT_EQ(VolumeOf(live), Batch());
+  EXPECT_EQ(AwaitEnd(searching).state, JobState::kCompleted);
+}
+
+TEST_F(SecondPassJobTest, MotionOfTooFewFramesIsRefused) {
+  const RefinementRequest recipe = SecondPassRecipe(kMotion);
+  EXPECT_TRUE(CheckFrameCount("j", recipe, 32).ok());
+  const absl::Status status = CheckFrameCount("j", recipe, 31);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "job 'j': a motion cannot be told from 31 frames; legal is 32 or more");
+  EXPECT_TRUE(CheckFrameCount("j", SecondPassRecipe(kMetal), 31).ok());
 }
 
 TEST_F(SecondPassJobTest, FollowsTheVolumeAndSurvivesRestarts) {

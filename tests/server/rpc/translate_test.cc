@@ -170,6 +170,23 @@ TEST(TranslateJob, ASecondPassSaysWhatItCorrectsFor) {
   jobs::VisitMembers(WireCheck(proto.second_pass()), *job.refinement.second_pass);
 }
 
+TEST(TranslateJob, AMotionThatWasFoundIsToldInFull) {
+  jobs::Job job{.source_job_ids = {"j"}};
+  job.refinement.algorithm = "second_pass_motion";
+  job.refinement.second_pass = {.motion = true};
+  EXPECT_FALSE(ToProto(job).has_motion());
+  job.refinement.motion = {.found = true,
+                           .largest_shift_mm = 4,
+                           .largest_turn_deg = 3,
+                           .entropy_before = 3.5,
+                           .entropy_after = 3.25,
+                           .poses = {{1, 2, 3, 4, 5, 6}, {-1, -2, -3, -4, -5, -6}}};
+  const v1::Job proto = ToProto(job);
+  jobs::VisitMembers(WireCheck(proto.second_pass()), *job.refinement.second_pass);
+  jobs::VisitMembers(WireCheck(proto.motion()), *job.refinement.motion);
+  jobs::VisitMembers(WireCheck(proto.motion().pose(1)), job.refinement.motion->poses[1]);
+}
+
 /// Every value has a number of its own, and every number of the wire but 0 is one's.
 template <class Wire, class Enum>
 void ExpectSameValues() {

@@ -139,6 +139,16 @@ export interface SecondPass {
   bone: boolean;
   scatter: boolean;
   cone_beam: boolean;
+  motion: boolean;
+}
+
+// How the object moved, as a second pass against motion found it.
+export interface Motion {
+  found: boolean;
+  largest_shift_mm: number;
+  largest_turn_deg: number;
+  entropy_before: number;
+  entropy_after: number;
 }
 
 export type Relation = 'fdk' | 'refined' | 'mask' | 'fill' | 'subtraction';
@@ -166,7 +176,7 @@ export interface JobDetail extends Job {
     filter_description: string | null;
     calibration: { name: string; crc32c: number; outside_validity: boolean; created: string | null } | null;
   };
-  refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null; findings: string[] } | null;
+  refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null; findings: string[]; motion: Motion | null } | null;
   warnings: { kind: string; frame_index: number | null; text: string }[];
   related: RelatedJob[];
   has_trace: boolean;
@@ -373,6 +383,7 @@ export interface RefinementOffer {
   algorithm: string | null;
   iterations: number | null;
   subsets: number | null;
+  second_pass: SecondPass | null;
   deadline_seconds: number | null;
 }
 

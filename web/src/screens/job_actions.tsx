@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { type Job as JobMessage, type JobDetail, type RefinementOffer, type Transfers, placeOf } from '../api/types.ts';
 import { isStuck } from '../lib/destinations.ts';
 import { algorithmName, bytes, coarseSeconds, plural } from '../lib/format.ts';
-import { relatedName } from '../lib/relations.ts';
+import { againstText, relatedName } from '../lib/relations.ts';
 import { go, href, jobHref } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { Empty } from '../ui/bits.tsx';
@@ -147,7 +147,7 @@ function RefineDialog({ jobId, onClose }: { jobId: string; onClose: () => void }
 
 // OS-SART, 5 iterations of 20 subsets, at most 3 min. The description.
 export function whatItDoes(offer: RefinementOffer): string {
-  const parts = [offer.algorithm ? algorithmName(offer.algorithm) : 'A second pass'];
+  const parts = [offer.algorithm ? algorithmName(offer.algorithm) : `A second pass${offer.second_pass ? ` ${againstText(offer.second_pass)}` : ''}`];
   if (offer.iterations) {
     parts.push(plural(offer.iterations, 'iteration', 'iterations') + (offer.subsets ? ` of ${plural(offer.subsets, 'subset', 'subsets')}` : ''));
   }
