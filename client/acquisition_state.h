@@ -124,7 +124,8 @@ struct AcquisitionStream::State {
   v1::AcquireRequest GoOn(const Reconnect& reconnect, const absl::Status& why, Call& c)
       ABSL_LOCKS_EXCLUDED(mutex);
   absl::Status Send(uint32_t index, const grpc::Slice& pixels,
-                    const std::optional<ProjectionMatrix>& measured, float dose);
+                    const std::optional<ProjectionMatrix>& measured, float dose,
+                    std::optional<float> phase);
   absl::Status EndedBefore(uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   // The thread's own:
