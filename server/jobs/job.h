@@ -264,6 +264,7 @@ struct PhaseFacts {
   double width = 1;            // whose frames count half and more
   int frames = 0;              // that are in it
   double largest_gap_deg = 0;  // of the arc in which none of them was taken
+  double cycle_seconds = 0;    // from one phase 0 to the next, mean; 0: unknown
 };
 
 /// What a refinement does with the frames of another job.

@@ -178,6 +178,7 @@ void VisitMembers(const Visitor& visit, Is<PhaseFacts> auto& p) {
   visit("width", p.width, {.place = 2});
   visit("frames", p.frames, {.place = 3});
   visit("largest_gap_deg", p.largest_gap_deg, {.place = 4});
+  visit("cycle_seconds", p.cycle_seconds, {.place = 5, .null_if_empty = true});
 }
 
 template <class Visitor>

@@ -1,6 +1,7 @@
 #include "server/pipeline/refinement_record.h"
 
 #include <algorithm>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -39,6 +40,25 @@ jobs::RefinementFacts FactsOf(const recon::RefinementSettings& settings) {
 int IterationsOf(const recon::RefinementSettings& settings) {
   const recon::IterativeSettings* const iterative = IterationsIn(settings);
   return iterative == nullptr ? 0 : iterative->iterations;
+}
+
+/// Seconds from one phase 0 to the next, of frames at equal distances in time; 0: unknown.
+double MeanCycle(std::span<const std::optional<float>> phases, double acquisition_seconds) {
+  double cycles = 0;
+  size_t first = phases.size(), last = 0;
+  for (size_t i = 0; i < phases.size(); ++i) {
+    if (!phases[i]) continue;  // lost
+    if (first == phases.size()) {
+      first = i;
+    } else {
+      const double step = double{*phases[i]} - *phases[last];
+      cycles += step < 0 ? step + 1 : step;
+    }
+    last = i;
+  }
+  if (cycles <= 0 || acquisition_seconds <= 0) return 0;
+  const auto part = static_cast<double>(last - first) / static_cast<double>(phases.size() - 1);
+  return acquisition_seconds * part / cycles;
 }
 
 bool IsOfPhase(const jobs::Job& job, const recon::RefinementSettings& settings) {
@@ -129,7 +149,8 @@ absl::Status CheckGates(const recon::Acquisition& scan, const RefinementRequest&
       jobs::PhaseFacts{.phase = gated->window.centre,
                        .width = gated->window.width,
                        .frames = static_cast<int>(gate->chosen.views.size()),
-                       .largest_gap_deg = RadiansToDegrees(gate->largest_gap)};
+                       .largest_gap_deg = RadiansToDegrees(gate->largest_gap),
+                       .cycle_seconds = MeanCycle(scan.phases, job.facts.acquisition_seconds)};
   if (recon::HasLargeGap(*gate)) {
     job.warnings.push_back(
         {jobs::WarningKind::kPhaseGap, std::nullopt,

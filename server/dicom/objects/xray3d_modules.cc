@@ -76,7 +76,7 @@ std::string AlgorithmDescription(const jobs::Job& job) {
                         second->bone ? ", bone hardening" : "",
                         second->cone_beam ? ", cone-beam artefact" : "");
   }
-  if (jobs::IsRefinement(job)) {
+  if (jobs::IsRefinement(job) && job.progress.iterations_total > 0) {
     return absl::StrCat(job.refinement.algorithm, ", projector ", job.refinement.projector, ", ",
                         job.progress.iterations_done, " iterations");
   }
@@ -91,6 +91,25 @@ void PutAnatomy(const jobs::Job& job, Attributes& put) {
   anatomy(DCM_FrameLaterality, laterality.empty() ? "U" : laterality);
   const AnatomicRegion region = RegionOf(CodeString(job.facts.body_part_examined));
   anatomy.Code(DCM_AnatomicRegionSequence, region.code, "SCT", region.meaning);
+}
+
+/// Of the same phase all frames are. The standard wants a time, too, which is known where that of
+/// the acquisition is; whose phase it is nobody guesses.
+void PutPhase(const jobs::Job& job, Attributes& put) {
+  const auto& phase = job.refinement.phase;
+  if (!phase || !(phase->cycle_seconds > 0)) return;
+  const double cycle_ms = 1000 * phase->cycle_seconds;
+  if (job.facts.phase_cycle == jobs::PhaseCycle::kCardiac) {
+    Attributes item = put.Item(DCM_CardiacSynchronizationSequence);
+    item.Float(DCM_NominalPercentageOfCardiacPhase, 100 * phase->phase);
+    item.Double(DCM_NominalCardiacTriggerDelayTime, phase->phase * cycle_ms);
+    item.Double(DCM_RRIntervalTimeNominal, cycle_ms);
+  } else if (job.facts.phase_cycle == jobs::PhaseCycle::kRespiratory) {
+    Attributes item = put.Item(DCM_RespiratorySynchronizationSequence);
+    item.Float(DCM_NominalPercentageOfRespiratoryPhase, 100 * phase->phase);
+    item.Double(DCM_NominalRespiratoryTriggerDelayTime, phase->phase * cycle_ms);
+    item.Double(DCM_RespiratoryIntervalTime, cycle_ms);
+  }
 }
 
 void PutFrameType(const jobs::Job& job, Attributes& put) {
@@ -203,7 +222,7 @@ void PutXray3dReconstruction(const jobs::Job& job, Attributes& put) {
   item(DCM_ApplicationName, kApplication);
   item(DCM_ApplicationVersion, ISOCENTER_VERSION);
   item(DCM_ApplicationManufacturer, kApplication);
-  const bool iterates = jobs::IsRefinement(job) && !jobs::IsSecondPass(job);
+  const bool iterates = jobs::IsRefinement(job) && job.progress.iterations_total > 0;
   item(DCM_AlgorithmType, iterates ? "ITERATIVE" : "FILTER_BACK_PROJ");
   item(DCM_AlgorithmDescription, Text(AlgorithmDescription(job), 64));
   item.Unsigned(DCM_AcquisitionIndex, 1);
@@ -256,6 +275,7 @@ void PutSharedGroups(const jobs::Job& job, const std::vector<SourceSeries>& sour
   shared.Item(DCM_PlaneOrientationSequence)(DCM_ImageOrientationPatient,
                                             ImageOrientation(PatientGridOf(job)));
   PutAnatomy(job, shared);
+  PutPhase(job, shared);
   Attributes transformation = shared.Item(DCM_PixelValueTransformationSequence);
   transformation(DCM_RescaleIntercept, "0");
   transformation(DCM_RescaleSlope, "1");
