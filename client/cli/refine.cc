@@ -142,6 +142,17 @@ v1::RefineJobRequest RequestOf(const Options& options) {
   return request;
 }
 
+/// The service's answer, which is of the phase that was asked for. Errors: those of
+/// JobClient::Refine; FAILED_PRECONDITION (a service of before there were phases).
+absl::StatusOr<v1::Job> Ask(const client::JobClient& jobs, const v1::RefineJobRequest& request) {
+  ISO_ASSIGN_OR_RETURN(v1::Job job, jobs.Refine(request));
+  if (!request.has_phase() || job.has_phase()) return job;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the service knows no phases, and job ", job.job_id(),
+                   " is of all frames; legal is a service of this version (`isocenter cancel ",
+                   job.job_id(), "` ends the job)"));
+}
+
 /// A job for each phase of the cycle. The first request is refused where any of them would be.
 absl::Status RefineGates(const client::JobClient& jobs, const Options& options) {
   v1::RefineJobRequest request = RequestOf(options);
@@ -152,7 +163,7 @@ absl::Status RefineGates(const client::JobClient& jobs, const Options& options) 
     if (!options.request_id.empty()) {
       request.set_request_id(absl::StrCat(options.request_id, "-", gate));
     }
-    const absl::StatusOr<v1::Job> job = jobs.Refine(request);
+    const absl::StatusOr<v1::Job> job = Ask(jobs, request);
     if (!job.ok()) {
       std::fputs(text.c_str(), stderr);
       return job.status();
@@ -182,7 +193,7 @@ absl::Status Refine(const Options& options) {
                        ServiceOfJob(options.server, options.job_id));
   const client::JobClient jobs(channel);
   if (options.gates > 0) return RefineGates(jobs, options);
-  ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Refine(RequestOf(options)));
+  ISO_ASSIGN_OR_RETURN(const v1::Job job, Ask(jobs, RequestOf(options)));
   const std::string accepted = absl::StrCat("job ", job.job_id(), "\n");
   if (!options.wait && options.curves.empty()) return options.json.Report(accepted, ToJson(job));
   std::fputs(accepted.c_str(), options.json.progress());
