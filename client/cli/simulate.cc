@@ -111,6 +111,7 @@ v1::AcquisitionHeader MakeHeader(const SimulateOptions& options, double i0_count
   }
   header.set_station_name("simulator");
   if (options.phantom == "head") header.set_body_part_examined("HEAD");
+  if (options.phantom == "thorax") header.set_body_part_examined("CHEST");
   header.MergeFrom(options.system);
   return header;
 }
