@@ -108,9 +108,8 @@ absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>
       interrupt.WaitUntil(sent.begin + absl::Seconds(static_cast<double>(i - first) / options.fps));
     }
     if (interrupt.happened()) return flags::Interrupted("interrupted; the job was cancelled");
-    ISO_RETURN_IF_ERROR(
-        stream.SendFrame(static_cast<uint32_t>(i), pixels, std::nullopt, source.dose(i),
-                         source.phase(i)));
+    ISO_RETURN_IF_ERROR(stream.SendFrame(static_cast<uint32_t>(i), pixels, std::nullopt,
+                                         source.dose(i), source.phase(i)));
     sent.last_frame = absl::Now();
     ++sent.frames;
     bar.Update(i + 1);

@@ -75,8 +75,7 @@ constexpr uint32_t kHasCrcTag =
 constexpr uint32_t kMatrixTag =
     Tag(v1::Frame::kMeasuredMatrixFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 constexpr uint32_t kDoseTag = Tag(v1::Frame::kDoseFieldNumber, WireFormatLite::WIRETYPE_FIXED32);
-constexpr uint32_t kPhaseTag =
-    Tag(v1::Frame::kPhaseFieldNumber, WireFormatLite::WIRETYPE_FIXED32);
+constexpr uint32_t kPhaseTag = Tag(v1::Frame::kPhaseFieldNumber, WireFormatLite::WIRETYPE_FIXED32);
 
 bool IsOtherMessage(uint32_t tag) {
   switch (WireFormatLite::GetTagFieldNumber(tag)) {

@@ -67,8 +67,7 @@ MemoryParts HostPartsOf(const GatedPlan& plan) {
       {"frames of a chunk", MostViewsAtOnce(plan) * FrameBytes(plan.acquisition)},
       {"volume of the phase", VolumeBytes(plan.grid)},
       {"line integrals of a chunk", plan.chunk_views * frame},
-      {"line integrals of the phase",
-       static_cast<int64_t>(plan.gate.chosen.views.size()) * frame}};
+      {"line integrals of the phase", static_cast<int64_t>(plan.gate.chosen.views.size()) * frame}};
   parts.insert(parts.end(), beside.begin(), beside.end());
   return parts;
 }
@@ -119,8 +118,8 @@ absl::StatusOr<GatedPlan> MakeGatedPlan(const Acquisition& acquisition, const Vo
   if (settings.iterative) {
     IterativeSettings alone = *settings.iterative;
     alone.warm_start = false;  // it begins with that of all frames
-    ISO_ASSIGN_OR_RETURN(RefinementPlan phase, MakeRefinementPlan(chosen, grid, fdk, alone,
-                                                                  registry, devices));
+    ISO_ASSIGN_OR_RETURN(RefinementPlan phase,
+                         MakeRefinementPlan(chosen, grid, fdk, alone, registry, devices));
     if (settings.iterative->warm_start && !phase.limited_arc) {
       ISO_ASSIGN_OR_RETURN(plan.warm_start,
                            MakePlan(acquisition, grid, fdk, registry, devices, arrival));
@@ -129,8 +128,8 @@ absl::StatusOr<GatedPlan> MakeGatedPlan(const Acquisition& acquisition, const Vo
     plan.voxel_updates = alone.iterations * phase.voxel_updates;
     plan.phase = std::move(phase);
   } else {
-    ISO_ASSIGN_OR_RETURN(ReconstructionPlan phase, MakePlan(chosen, grid, fdk, registry, devices,
-                                                            Arrival::kComplete));
+    ISO_ASSIGN_OR_RETURN(ReconstructionPlan phase,
+                         MakePlan(chosen, grid, fdk, registry, devices, Arrival::kComplete));
     plan.methods = phase.methods;
     plan.voxel_updates = phase.voxel_updates;
     plan.phase = std::move(phase);
@@ -149,9 +148,9 @@ int SweepsOf(const GatedSettings& settings) {
 }
 
 std::string GateText(const PhaseWindow& window, const Gate& gate, int views) {
-  return absl::StrFormat(
-      "phase %g, width %g: %d of %d frames, largest gap of the arc %.1f degrees", window.centre,
-      window.width, gate.chosen.views.size(), views, RadiansToDegrees(gate.largest_gap));
+  return absl::StrFormat("phase %g, width %g: %d of %d frames, largest gap of the arc %.1f degrees",
+                         window.centre, window.width, gate.chosen.views.size(), views,
+                         RadiansToDegrees(gate.largest_gap));
 }
 
 }  // namespace isocenter::recon

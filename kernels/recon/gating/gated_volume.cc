@@ -15,9 +15,9 @@ namespace {
 
 class GatedVolume final : public Refinement {
  public:
-  static absl::StatusOr<std::unique_ptr<Refinement>> Create(
-      const GatedPlan& plan, const ops::Registry& registry,
-      std::span<ops::Device* const> devices);
+  static absl::StatusOr<std::unique_ptr<Refinement>> Create(const GatedPlan& plan,
+                                                            const ops::Registry& registry,
+                                                            std::span<ops::Device* const> devices);
 
   absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
                     std::span<const float> doses) override;
@@ -96,10 +96,9 @@ absl::StatusOr<std::unique_ptr<Refinement>> GatedVolume::Create(
     ISO_ASSIGN_OR_RETURN(self->volume_, device.NewHostMemory(VolumeBytes(plan.grid)));
   }
   ISO_ASSIGN_OR_RETURN(self->session_, device.NewSession());
-  ISO_ASSIGN_OR_RETURN(
-      self->converter_,
-      LineConverter::Create(plan.acquisition, {0, plan.acquisition.detector.rows},
-                            plan.chunk_views, registry, *self->session_));
+  ISO_ASSIGN_OR_RETURN(self->converter_,
+                       LineConverter::Create(plan.acquisition, {0, plan.acquisition.detector.rows},
+                                             plan.chunk_views, registry, *self->session_));
   return self;
 }
 
@@ -140,8 +139,8 @@ absl::Status GatedVolume::Start(HostView3<const float> hounsfield) {
         absl::StrCat(next_view_, " of ", plan_.views(), " frames have come"));
   }
   if (hounsfield.shape().count() > 0) {
-    ISO_RETURN_IF_ERROR(ops::CheckSameShape("the volume to begin with", hounsfield.shape(),
-                                            plan_.grid.shape()));
+    ISO_RETURN_IF_ERROR(
+        ops::CheckSameShape("the volume to begin with", hounsfield.shape(), plan_.grid.shape()));
   }
   converter_.reset();
   session_.reset();

@@ -12,6 +12,8 @@ bool IsSubtraction(const jobs::Job& job);
 /// Whether pixels depend on those of stored volumes: of a subtraction, and of a second pass, which
 /// looks for metal and bone in the first volume and takes metal from there.
 bool IsDerived(const jobs::Job& job);
+/// A refinement by iterations: neither a second pass nor a phase by filtered back-projection.
+bool Iterates(const jobs::Job& job);
 
 /// How, in words and as a code. Only of what is derived.
 void PutDerivation(const jobs::Job& job, Attributes& put);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "server/dicom/objects/derivation.h"
 #include "server/dicom/objects/text.h"
 
 namespace isocenter::dicom {
@@ -39,7 +40,7 @@ std::string RefinementText(const jobs::Job& job) {
     if (second->cone_beam) against.push_back("cone beam");
     return absl::StrCat("second pass: ", absl::StrJoin(against, " and "));
   }
-  if (job.refinement.phase && job.progress.iterations_total == 0) return job.refinement.algorithm;
+  if (!Iterates(job)) return job.refinement.algorithm;
   return absl::StrCat(job.refinement.algorithm, ", ", job.progress.iterations_done, " iterations");
 }
 
@@ -48,14 +49,12 @@ std::string RefinementText(const jobs::Job& job) {
 std::string SeriesDescription(const jobs::Job& job) {
   if (jobs::IsRefinement(job)) {
     // What tells it from the series that it refines comes first: lists cut the rest off.
-    const std::string what =
-        job.refinement.phase
-            ? absl::StrCat(PhaseText(job), " (", RefinementText(job), ") ")
-            : absl::StrCat("Refined (", RefinementText(job), ") ");
-    return absl::StrCat(what,
-                        job.facts.series_description.empty()
-                            ? absl::StrCat("Cone-beam CT ", job.protocol)
-                            : job.facts.series_description);
+    const std::string what = job.refinement.phase
+                                 ? absl::StrCat(PhaseText(job), " (", RefinementText(job), ") ")
+                                 : absl::StrCat("Refined (", RefinementText(job), ") ");
+    return absl::StrCat(what, job.facts.series_description.empty()
+                                  ? absl::StrCat("Cone-beam CT ", job.protocol)
+                                  : job.facts.series_description);
   }
   if (!job.facts.series_description.empty()) return job.facts.series_description;
   if (job.pair_role == jobs::PairRole::kNone) return absl::StrCat("Cone-beam CT ", job.protocol);
@@ -74,11 +73,10 @@ std::string ImageComments(const jobs::Job& job) {
   if (!job.warnings.empty()) parts.push_back(absl::StrCat("warnings: ", WarningKinds(job)));
   if (jobs::IsRefinement(job)) {
     const std::string how =
-        jobs::IsSecondPass(job) || job.progress.iterations_total == 0
-            ? RefinementText(job)
-            : absl::StrCat(job.refinement.algorithm, " with projector ", job.refinement.projector,
-                           ", ", job.progress.iterations_done, " of ",
-                           job.progress.iterations_total, " iterations");
+        !Iterates(job) ? RefinementText(job)
+                       : absl::StrCat(job.refinement.algorithm, " with projector ",
+                                      job.refinement.projector, ", ", job.progress.iterations_done,
+                                      " of ", job.progress.iterations_total, " iterations");
     parts.push_back(
         absl::StrCat("refined from the frames of job ", job.source_job_ids.front(), " by ", how));
     if (const auto& phase = job.refinement.phase) {

@@ -76,7 +76,7 @@ std::string AlgorithmDescription(const jobs::Job& job) {
                         second->bone ? ", bone hardening" : "",
                         second->cone_beam ? ", cone-beam artefact" : "");
   }
-  if (jobs::IsRefinement(job) && job.progress.iterations_total > 0) {
+  if (Iterates(job)) {
     return absl::StrCat(job.refinement.algorithm, ", projector ", job.refinement.projector, ", ",
                         job.progress.iterations_done, " iterations");
   }
@@ -222,8 +222,7 @@ void PutXray3dReconstruction(const jobs::Job& job, Attributes& put) {
   item(DCM_ApplicationName, kApplication);
   item(DCM_ApplicationVersion, ISOCENTER_VERSION);
   item(DCM_ApplicationManufacturer, kApplication);
-  const bool iterates = jobs::IsRefinement(job) && job.progress.iterations_total > 0;
-  item(DCM_AlgorithmType, iterates ? "ITERATIVE" : "FILTER_BACK_PROJ");
+  item(DCM_AlgorithmType, Iterates(job) ? "ITERATIVE" : "FILTER_BACK_PROJ");
   item(DCM_AlgorithmDescription, Text(AlgorithmDescription(job), 64));
   item.Unsigned(DCM_AcquisitionIndex, 1);
 }

@@ -44,13 +44,13 @@ class GatedVolumeTest : public testing::Test {
   }
 
   ops::RawFrames Frames(int first, int count) const {
-    return {.counts = {counts_.data() + int64_t{first} * kColumns * kRows,
-                       {count, kRows, kColumns}}};
+    return {
+        .counts = {counts_.data() + int64_t{first} * kColumns * kRows, {count, kRows, kColumns}}};
   }
   /// Driven as a service does it: `chunk` frames at a time.
   std::vector<float> Volume(const RefinementSettings& settings, int chunk) {
-    const auto plan = PlanRefinement(scan_, kGrid, {}, settings, registry_, devices_,
-                                     Arrival::kComplete);
+    const auto plan =
+        PlanRefinement(scan_, kGrid, {}, settings, registry_, devices_, Arrival::kComplete);
     EXPECT_TRUE(plan.ok()) << plan.status();
     std::vector<float> volume(kGrid.voxels());
     const HostView3<float> voxels(volume.data(), kGrid.shape());
@@ -66,8 +66,8 @@ class GatedVolumeTest : public testing::Test {
     }
     EXPECT_FALSE(refinement->readable());
     EXPECT_TRUE(
-        refinement->Start(basis.warm_start ? HostView3<const float>(voxels)
-                                           : HostView3<const float>())
+        refinement
+            ->Start(basis.warm_start ? HostView3<const float>(voxels) : HostView3<const float>())
             .ok());
     double before = 0;
     for (bool done = false; !done;) {
@@ -100,7 +100,8 @@ class GatedVolumeTest : public testing::Test {
 TEST_F(GatedVolumeTest, FilteredBackProjectionIsThatOfItsFramesAlone) {
   const GatedFrames chosen = Chosen();
   std::vector<float> alone(kGrid.voxels());
-  const auto plan = *MakePlan(chosen.acquisition, kGrid, {}, registry_, *device_, Arrival::kComplete);
+  const auto plan =
+      *MakePlan(chosen.acquisition, kGrid, {}, registry_, *device_, Arrival::kComplete);
   const auto reconstructor = *Reconstructor::Create(plan, registry_, devices_);
   ASSERT_TRUE(reconstructor->Run(chosen.view(), {alone.data(), kGrid.shape()}).ok());
   const RefinementSettings settings = GatedSettings{.window = kWindow};
@@ -116,8 +117,7 @@ TEST_F(GatedVolumeTest, FilteredBackProjectionIsThatOfItsFramesAlone) {
 }
 
 TEST_F(GatedVolumeTest, IterationsBeginWithTheVolumeOfAllFrames) {
-  const IterativeSettings iterative{
-      .algorithm = Algorithm::kOsSart, .iterations = 2, .subsets = 4};
+  const IterativeSettings iterative{.algorithm = Algorithm::kOsSart, .iterations = 2, .subsets = 4};
   std::vector<float> alone(kGrid.voxels());
   const HostView3<float> voxels(alone.data(), kGrid.shape());
   const auto whole = *MakePlan(scan_, kGrid, {}, registry_, *device_, Arrival::kComplete);
@@ -127,8 +127,7 @@ TEST_F(GatedVolumeTest, IterationsBeginWithTheVolumeOfAllFrames) {
   IterativeSettings cold = iterative;
   cold.warm_start = false;
   const auto plan = *MakeRefinementPlan(chosen.acquisition, kGrid, {}, cold, registry_, devices_);
-  const auto reports =
-      RefineFrom(voxels, plan, registry_, devices_, chosen.view(), voxels);
+  const auto reports = RefineFrom(voxels, plan, registry_, devices_, chosen.view(), voxels);
   ASSERT_TRUE(reports.ok()) << reports.status();
   EXPECT_EQ(Volume(GatedSettings{.window = kWindow, .iterative = iterative}, 7), alone);
 }
@@ -168,8 +167,8 @@ TEST_F(GatedVolumeTest, ThePlanCountsTheFramesOfThePhase) {
   EXPECT_GE(gated.host_bytes, chosen * kColumns * kRows * 4 + 2 * VolumeBytes(kGrid));
   EXPECT_GT(gated.peak_bytes, 0);
   EXPECT_FALSE(gated.warm_start.has_value());
-  EXPECT_THAT(PlanTextOf(plan), AllOf(HasSubstr("phase 0.5, width 0.3: "),
-                                      HasSubstr("line integrals of the phase")));
+  EXPECT_THAT(PlanTextOf(plan),
+              AllOf(HasSubstr("phase 0.5, width 0.3: "), HasSubstr("line integrals of the phase")));
   EXPECT_FALSE(HasLargeGap({.largest_gap = DegreesToRadians(4.9)}));
   EXPECT_TRUE(HasLargeGap({.largest_gap = DegreesToRadians(5.1)}));
 }

@@ -19,8 +19,7 @@ std::optional<float> PhaseOf(int view) { return static_cast<float>(view % 10) / 
 
 class PhaseJobTest : public RefinementTest {
  protected:
-  static AcquisitionRequest Heart(
-      recon::PixelType type = recon::PixelType::kFloat32LineIntegrals) {
+  static AcquisitionRequest Heart(recon::PixelType type = recon::PixelType::kFloat32LineIntegrals) {
     AcquisitionRequest request = SmallRequest(type);
     request.phase_cycle = jobs::PhaseCycle::kCardiac;
     request.frame_rate_hz = 10;
@@ -106,8 +105,8 @@ TEST_F(PhaseJobTest, AVolumeIsThatOfItsFramesAlone) {
     EXPECT_NEAR(job.refinement.phase->largest_gap_deg, 3 * 9, 0.1);
     ASSERT_EQ(job.warnings.size(), 1u);
     EXPECT_EQ(job.warnings[0].kind, jobs::WarningKind::kPhaseGap);
-    EXPECT_THAT(job.warnings[0].text, AllOf(HasSubstr("phase 0.5: 28 of 40 frames"),
-                                            HasSubstr("27.0 degrees")));
+    EXPECT_THAT(job.warnings[0].text,
+                AllOf(HasSubstr("phase 0.5: 28 of 40 frames"), HasSubstr("27.0 degrees")));
     EXPECT_THAT(job.refinement.findings, ElementsAre(HasSubstr("28 of 40 frames")));
   }
   ExpectNothingHeld();

@@ -40,15 +40,14 @@ class TakeoverTest : public pipeline::EngineTest {
     ASSERT_TRUE(writer.ok()) << writer.status();
     for (int view = first; view <= last; ++view) {
       auto pixels = std::make_shared<std::string>(SmallFrame(request_.acquisition, view));
-      ASSERT_TRUE(
-          spool::AppendNow(
-              (*writer)->frames(),
-              {.index = view,
-               .pixels = {std::as_bytes(std::span(*pixels))},
-               .phase = tells_phases_ ? std::optional(0.025F * static_cast<float>(view))
-                                      : std::nullopt,
-               .memory = pixels})
-              .ok());
+      ASSERT_TRUE(spool::AppendNow(
+                      (*writer)->frames(),
+                      {.index = view,
+                       .pixels = {std::as_bytes(std::span(*pixels))},
+                       .phase = tells_phases_ ? std::optional(0.025F * static_cast<float>(view))
+                                              : std::nullopt,
+                       .memory = pixels})
+                      .ok());
     }
     if (!finished) return;
     ASSERT_TRUE((*writer)->frames().Finish().ok());
