@@ -234,7 +234,7 @@ struct AcquisitionFacts {
   std::string trajectory_hash;     // hex SHA-256 of the matrices in float64
   std::optional<UsedCalibration> calibration;
   std::optional<UsedCalibration>
-      geometry;  // the set that the matrices are of; unset: the console's
+      geometry;                           // the set that the matrices are of; unset: the console's
   std::optional<PhaseCycle> phase_cycle;  // of the frames' phases; unset: they tell none
 };
 
