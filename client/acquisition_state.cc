@@ -321,7 +321,7 @@ absl::Status AcquisitionStream::State::EndedBefore(uint32_t index) const {
 
 absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& pixels,
                                             const std::optional<ProjectionMatrix>& measured,
-                                            float dose) {
+                                            float dose, std::optional<float> phase) {
   if (index >= frame_count) {
     return absl::InvalidArgumentError(
         absl::StrCat("frame index is ", index, "; legal is 0 to ", frame_count - 1));
@@ -330,7 +330,7 @@ absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& p
     return absl::InvalidArgumentError(
         absl::StrCat("frame ", index, " has ", pixels.size(), " bytes; legal is ", frame_bytes));
   }
-  const grpc::ByteBuffer message = FrameMessage(index, pixels, measured, dose);
+  const grpc::ByteBuffer message = FrameMessage(index, pixels, measured, dose, phase);
   const auto bytes = static_cast<int64_t>(message.Length());
   absl::MutexLock lock(&mutex);
   const auto go_on = [this, index, bytes]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {

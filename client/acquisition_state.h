@@ -123,7 +123,8 @@ struct AcquisitionStream::State {
   /// made.
   v1::AcquireRequest GoOn(const Reconnect& reconnect, Call& c) ABSL_LOCKS_EXCLUDED(mutex);
   absl::Status Send(uint32_t index, const grpc::Slice& pixels,
-                    const std::optional<ProjectionMatrix>& measured, float dose);
+                    const std::optional<ProjectionMatrix>& measured, float dose,
+                    std::optional<float> phase);
   absl::Status EndedBefore(uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   // The thread's own:

@@ -188,14 +188,14 @@ const v1::Accepted& AcquisitionStream::accepted() const {
 
 absl::Status AcquisitionStream::SendFrame(uint32_t index, std::span<const std::byte> pixels,
                                           const std::optional<ProjectionMatrix>& measured,
-                                          float dose) {
-  return state_->Send(index, CopyPixels(pixels), measured, dose);
+                                          float dose, std::optional<float> phase) {
+  return state_->Send(index, CopyPixels(pixels), measured, dose, phase);
 }
 
 absl::Status AcquisitionStream::SendFrame(uint32_t index, std::vector<std::byte>&& pixels,
                                           const std::optional<ProjectionMatrix>& measured,
-                                          float dose) {
-  return state_->Send(index, OwnPixels(std::move(pixels)), measured, dose);
+                                          float dose, std::optional<float> phase) {
+  return state_->Send(index, OwnPixels(std::move(pixels)), measured, dose, phase);
 }
 
 absl::StatusOr<v1::JobResult> AcquisitionStream::Finish() {

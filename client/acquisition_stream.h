@@ -109,15 +109,16 @@ class AcquisitionStream {
   /// Sends one frame with its CRC-32C. Frames may come in any order, and some never. One that was
   /// sent already, or that the server has, is not sent again. Waits while the window of
   /// unacknowledged frames is full. `pixels` as Frame.pixels; `measured` replaces the planned
-  /// matrix; `dose` as Frame.dose. The pixels are copied; the second overload takes them over
-  /// instead. Errors: INVALID_ARGUMENT (index or size do not fit the header); the error with which
-  /// the server ended the call; NOT_FOUND (after a break: it knows the job no more); CANCELLED.
+  /// matrix; `dose` as Frame.dose, `phase` as Frame.phase: all frames of an acquisition tell one,
+  /// or none does. The pixels are copied; the second overload takes them over instead. Errors:
+  /// INVALID_ARGUMENT (index or size do not fit the header); the error with which the server ended
+  /// the call; NOT_FOUND (after a break: it knows the job no more); CANCELLED.
   absl::Status SendFrame(uint32_t index, std::span<const std::byte> pixels,
                          const std::optional<ProjectionMatrix>& measured = std::nullopt,
-                         float dose = 0);
+                         float dose = 0, std::optional<float> phase = std::nullopt);
   absl::Status SendFrame(uint32_t index, std::vector<std::byte>&& pixels,
                          const std::optional<ProjectionMatrix>& measured = std::nullopt,
-                         float dose = 0);
+                         float dose = 0, std::optional<float> phase = std::nullopt);
 
   /// Tells the server that all frames are sent, and waits for the result. Errors: as SendFrame.
   absl::StatusOr<v1::JobResult> Finish();

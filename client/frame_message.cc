@@ -32,7 +32,8 @@ grpc::Slice OwnPixels(std::vector<std::byte> pixels) {
 }
 
 grpc::ByteBuffer FrameMessage(uint32_t index, const grpc::Slice& pixels,
-                              const std::optional<ProjectionMatrix>& measured, float dose) {
+                              const std::optional<ProjectionMatrix>& measured, float dose,
+                              std::optional<float> phase) {
   // Protobuf writes fields in the order of their numbers: index and pixels come first, and what
   // follows them is the message that has neither.
   v1::Frame rest;
@@ -40,6 +41,7 @@ grpc::ByteBuffer FrameMessage(uint32_t index, const grpc::Slice& pixels,
   rest.set_has_checksum(true);
   if (measured) *rest.mutable_measured_matrix() = wire::ToProto(*measured);
   if (dose != 0) rest.set_dose(dose);
+  if (phase) rest.set_phase(*phase);
   const std::string suffix = rest.SerializeAsString();
 
   std::array<uint8_t, 32> head;

@@ -23,6 +23,7 @@ grpc::Slice OwnPixels(std::vector<std::byte> pixels);
 /// The same bytes as AcquireRequest.SerializeAsString() of a frame with these fields and the
 /// CRC-32C of its pixels, which are referred to and not copied.
 grpc::ByteBuffer FrameMessage(uint32_t index, const grpc::Slice& pixels,
-                              const std::optional<ProjectionMatrix>& measured, float dose = 0);
+                              const std::optional<ProjectionMatrix>& measured, float dose = 0,
+                              std::optional<float> phase = std::nullopt);
 
 }  // namespace isocenter::client

@@ -1,6 +1,7 @@
 // isocenter refine: a completed job's frames once more, iteratively or in a second pass.
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct Options {
   client::ServerAddress server;
   std::string job_id, protocol, request_id;
   double deadline_seconds = 0;
+  std::optional<double> phase, phase_width;
+  int gates = 0;  // 0: not of the whole cycle
   bool metal = false, bone = false, scatter = false, cone_beam = false, motion = false;
   bool batch = false;
   bool wait = false;
@@ -47,10 +50,14 @@ struct Options {
 };
 
 std::string DoneText(const v1::Job& job) {
-  const std::string done = job.has_second_pass()
-                               ? SecondPassText(job.second_pass())
-                               : absl::StrCat(job.progress().iterations_done(), " of ",
-                                              job.progress().iterations_total(), " iterations");
+  std::string done = job.has_second_pass()
+                         ? SecondPassText(job.second_pass())
+                         : absl::StrCat(job.progress().iterations_done(), " of ",
+                                        job.progress().iterations_total(), " iterations");
+  if (job.has_phase()) {
+    done = absl::StrCat(PhaseText(job.phase()),
+                        job.progress().iterations_total() > 0 ? absl::StrCat(", ", done) : "");
+  }
   std::string text =
       absl::StrFormat("%s: %s in %.1f s, series %s\n", job.job_id(), done,
                       job.result().timings().refine_seconds(), job.result().series_instance_uid());
@@ -65,7 +72,9 @@ absl::Status WritePoses(const v1::Job& job, const std::string& path) {
   return formats::WriteText(path, MotionText(poses));
 }
 
-absl::Status Follow(const client::JobClient& jobs, const std::string& id, const Options& options) {
+/// The job when it has completed.
+absl::StatusOr<v1::Job> Await(const client::JobClient& jobs, const std::string& id,
+                              const Options& options) {
   WarningPrinter warnings;
   IterationPrinter iterations(options.json.progress());
   const absl::StatusOr<v1::Job> followed = jobs.Follow(
@@ -83,12 +92,18 @@ absl::Status Follow(const client::JobClient& jobs, const std::string& id, const 
   for (const std::string& curve : options.curves) {
     if (job.iteration_size() > 0) ISO_RETURN_IF_ERROR(WriteConvergence(job, curve));
   }
-  const bool completed = job.state() == v1::JOB_STATE_COMPLETED;
-  if (completed && !options.poses.empty()) ISO_RETURN_IF_ERROR(WritePoses(job, options.poses));
-  ISO_RETURN_IF_ERROR(options.json.Report(completed ? DoneText(job) : "", ToJson(job)));
-  if (completed) return absl::OkStatus();
+  if (job.state() == v1::JOB_STATE_COMPLETED) {
+    if (!options.poses.empty()) ISO_RETURN_IF_ERROR(WritePoses(job, options.poses));
+    return job;
+  }
+  ISO_RETURN_IF_ERROR(options.json.Report("", ToJson(job)));
   return absl::AbortedError(
       absl::StrCat("job ", id, " is ", StateName(job.state()), ": ", job.error_message()));
+}
+
+absl::Status Follow(const client::JobClient& jobs, const std::string& id, const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const v1::Job job, Await(jobs, id, options));
+  return options.json.Report(DoneText(job), ToJson(job));
 }
 
 /// The first flag that asks for a second pass; empty: none.
@@ -112,12 +127,27 @@ absl::Status CheckMotionFlags(const Options& options) {
   return formats::CheckFileDestination(options.PosesDestination());
 }
 
+bool OfPhase(const Options& options) { return options.phase || options.gates > 0; }
+
 absl::Status CheckFlags(const Options& options) {
   const std::string second_pass = SecondPassFlag(options);
-  if (second_pass.empty() && options.protocol.empty()) {
+  if (options.phase && options.gates > 0) {
+    return flags::WrongUsage("--phase with --gates; legal is one of them");
+  }
+  if (options.phase_width && !OfPhase(options)) {
+    return flags::WrongUsage("--phase-width needs --phase or --gates");
+  }
+  if (OfPhase(options) && !second_pass.empty()) {
+    return flags::WrongUsage(absl::StrCat(options.phase ? "--phase" : "--gates", " with ",
+                                          second_pass, "; legal is one of them"));
+  }
+  if (options.gates > 0 && !options.curves.empty()) {
+    return flags::WrongUsage("--curve with --gates; legal is --phase, a job at a time");
+  }
+  if (second_pass.empty() && options.protocol.empty() && !OfPhase(options)) {
     return flags::WrongUsage(
         "--protocol is not given; legal without it are --metal, --bone, --scatter, --cone-beam or "
-        "several, or --motion; `isocenter protocols` lists protocols");
+        "several, --motion, --phase or --gates; `isocenter protocols` lists protocols");
   }
   if (!second_pass.empty() && !options.curves.empty()) {
     return flags::WrongUsage(
@@ -126,10 +156,7 @@ absl::Status CheckFlags(const Options& options) {
   return CheckMotionFlags(options);
 }
 
-absl::Status Refine(const Options& options) {
-  ISO_RETURN_IF_ERROR(CheckFlags(options));
-  for (const std::string& curve : options.curves) ISO_RETURN_IF_ERROR(CheckConvergenceFile(curve));
-  ISO_RETURN_IF_ERROR(options.json.Check());
+v1::RefineJobRequest RequestOf(const Options& options) {
   v1::RefineJobRequest request;
   request.set_job_id(options.job_id);
   request.set_protocol(options.protocol);
@@ -143,10 +170,66 @@ absl::Status Refine(const Options& options) {
     request.mutable_second_pass()->set_cone_beam(options.cone_beam);
     request.mutable_second_pass()->set_motion(options.motion);
   }
+  if (OfPhase(options)) {
+    request.mutable_phase()->set_phase(options.phase.value_or(0));
+    request.mutable_phase()->set_width(options.phase_width.value_or(0));
+    request.mutable_phase()->set_of_phases(options.gates);
+  }
+  return request;
+}
+
+/// The service's answer, which is of the phase that was asked for. Errors: those of
+/// JobClient::Refine; FAILED_PRECONDITION (a service of before there were phases).
+absl::StatusOr<v1::Job> Ask(const client::JobClient& jobs, const v1::RefineJobRequest& request) {
+  ISO_ASSIGN_OR_RETURN(v1::Job job, jobs.Refine(request));
+  if (!request.has_phase() || job.has_phase()) return job;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the service knows no phases, and job ", job.job_id(),
+                   " is of all frames; legal is a service of this version (`isocenter cancel ",
+                   job.job_id(), "` ends the job)"));
+}
+
+/// A job for each phase of the cycle. The first request is refused where any of them would be.
+absl::Status RefineGates(const client::JobClient& jobs, const Options& options) {
+  v1::RefineJobRequest request = RequestOf(options);
+  std::vector<v1::Job> made;
+  std::string text;
+  for (int gate = 0; gate < options.gates; ++gate) {
+    request.mutable_phase()->set_phase(static_cast<double>(gate) / options.gates);
+    if (!options.request_id.empty()) {
+      request.set_request_id(absl::StrCat(options.request_id, "-", gate));
+    }
+    const absl::StatusOr<v1::Job> job = Ask(jobs, request);
+    if (!job.ok()) {
+      std::fputs(text.c_str(), stderr);
+      return job.status();
+    }
+    absl::StrAppendFormat(&text, "job %s  phase %g\n", job->job_id(), job->phase().phase());
+    made.push_back(*job);
+  }
+  if (options.wait) {
+    std::fputs(text.c_str(), options.json.progress());
+    std::fflush(options.json.progress());
+    text.clear();
+    for (v1::Job& job : made) {
+      ISO_ASSIGN_OR_RETURN(job, Await(jobs, job.job_id(), options));
+      text += DoneText(job);
+    }
+  }
+  nlohmann::ordered_json document{{"jobs", nlohmann::ordered_json::array()}};
+  for (const v1::Job& job : made) document["jobs"].push_back(ToJson(job));
+  return options.json.Report(text, document);
+}
+
+absl::Status Refine(const Options& options) {
+  ISO_RETURN_IF_ERROR(CheckFlags(options));
+  for (const std::string& curve : options.curves) ISO_RETURN_IF_ERROR(CheckConvergenceFile(curve));
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        ServiceOfJob(options.server, options.job_id));
   const client::JobClient jobs(channel);
-  ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Refine(request));
+  if (options.gates > 0) return RefineGates(jobs, options);
+  ISO_ASSIGN_OR_RETURN(const v1::Job job, Ask(jobs, RequestOf(options)));
   const std::string accepted = absl::StrCat("job ", job.job_id(), "\n");
   if (!options.waits()) return options.json.Report(accepted, ToJson(job));
   std::fputs(accepted.c_str(), options.json.progress());
@@ -166,14 +249,15 @@ void AddRefineCommand(flags::Command program) {
       "  isocenter refine JOB --protocol fdk_then_pwls_tv --deadline 60 --curve curve.png\n"
       "  isocenter refine JOB --metal --bone\n"
       "  isocenter refine JOB --motion --poses found.csv\n"
+      "  isocenter refine JOB --phase 0.75\n"
       "Needs the job's frames, which the server keeps for a while after a job has ended.\n"
       "Exit code 0: accepted, or with --wait completed; 1: refused, failed or cancelled.");
   AddJobArgument(command, options->job_id).Required();
   command
       .Add("--protocol", options->protocol,
            "a protocol with a refinement; `isocenter protocols` lists them (with --metal, "
-           "--bone, --scatter, --cone-beam or --motion the one whose filter is used; default: that "
-           "of the job)")
+            "--bone, --scatter, --cone-beam, --motion, --phase or --gates the one whose filter is "
+            "used; default: that of the job)")
       .Type("NAME");
   command.AddSwitch("--metal", options->metal,
                     "reconstruct again with metal interpolated in the projections");
@@ -189,6 +273,21 @@ void AddRefineCommand(flags::Command program) {
       "--motion", options->motion,
       "look for the rigid motion of the object in the frames and reconstruct it as it "
       "lay on average; beside none of the others (docs/motion.md)");
+  command
+      .Add("--phase", options->phase,
+           "a volume of the frames that were taken around this phase of a moving organ's cycle, 0 "
+           "to less than 1; the job's frames must tell theirs (docs/moving-organs.md)")
+      .Range(0.0, 0.999999);
+  command
+      .Add("--phase-width", options->phase_width,
+           "part of the cycle whose frames count half and more (default 0.2; with --gates: their "
+           "distance)")
+      .Range(0.000001, 1.0);
+  command
+      .Add("--gates", options->gates,
+           "so many jobs, one for each phase at equal distances from 0, each with a series of its "
+           "own")
+      .Range(2, 50);
   command
       .Add("--deadline", options->deadline_seconds,
            "seconds after which the best volume so far is stored, of which a second pass has none; "

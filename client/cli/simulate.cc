@@ -81,6 +81,11 @@ std::string ObjectName(const SimulateOptions& options) {
 v1::AcquisitionHeader MakeHeader(const SimulateOptions& options, double i0_counts,
                                  const Detector& detector, const Trajectory& trajectory) {
   v1::AcquisitionHeader header;
+  if (options.organ.moves()) {
+    header.set_phase_cycle(options.organ.organ() == phantom::Organ::kHeart
+                               ? v1::PHASE_CYCLE_CARDIAC
+                               : v1::PHASE_CYCLE_RESPIRATORY);
+  }
   v1::PatientStudy& study = *header.mutable_patient_study();
   std::string name = ObjectName(options);
   if (!name.empty()) name[0] = absl::ascii_toupper(name[0]);
@@ -106,6 +111,7 @@ v1::AcquisitionHeader MakeHeader(const SimulateOptions& options, double i0_count
   }
   header.set_station_name("simulator");
   if (options.phantom == "head") header.set_body_part_examined("HEAD");
+  if (options.phantom == "thorax") header.set_body_part_examined("CHEST");
   header.MergeFrom(options.system);
   return header;
 }

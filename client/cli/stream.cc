@@ -49,6 +49,7 @@ struct Options {
   std::string job_class;
   double deadline_seconds = 0;
   std::string pair, role;
+  std::string phase_cycle;
   std::string resume;
   std::string skip_frames;
   std::string preview;
@@ -68,6 +69,8 @@ absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& heade
   if (options.job_class == "batch") header.set_job_class(v1::JOB_CLASS_BATCH);
   if (options.deadline_seconds > 0) header.set_deadline_seconds(options.deadline_seconds);
   if (options.fps > 0) header.set_frame_rate_hz(options.fps);
+  if (options.phase_cycle == "cardiac") header.set_phase_cycle(v1::PHASE_CYCLE_CARDIAC);
+  if (options.phase_cycle == "respiratory") header.set_phase_cycle(v1::PHASE_CYCLE_RESPIRATORY);
   if (!options.geometry.empty()) {
     header.clear_trajectory();
     if (options.geometry != kNewest) header.set_geometry(options.geometry);
@@ -118,8 +121,8 @@ absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>
       interrupt.WaitUntil(sent.begin + absl::Seconds(static_cast<double>(i - first) / options.fps));
     }
     if (interrupt.happened()) return flags::Interrupted("interrupted; the job was cancelled");
-    ISO_RETURN_IF_ERROR(
-        stream.SendFrame(static_cast<uint32_t>(i), pixels, std::nullopt, source.dose(i)));
+    ISO_RETURN_IF_ERROR(stream.SendFrame(static_cast<uint32_t>(i), pixels, std::nullopt,
+                                         source.dose(i), source.phase(i)));
     sent.last_frame = absl::Now();
     ++sent.frames;
     bar.Update(i + 1);
@@ -409,6 +412,10 @@ void AddStreamCommand(flags::Command program) {
   command.Add("--pair", o.pair, "one half of a subtraction: its id, with --role").Type("ID");
   command.Add("--role", o.role, "mask (before the contrast agent) or fill, with --pair")
       .OneOf({"mask", "fill"});
+  command
+      .Add("--phase-cycle", o.phase_cycle,
+           "what the phases are of that the frames tell (default: as the input says, else unknown)")
+      .OneOf({"cardiac", "respiratory"});
   command.Add("--resume", o.resume, "go on with this job, which was begun with this input")
       .Type("JOB");
   command

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "kernels/geometry/detector.h"
@@ -37,6 +39,10 @@ struct Acquisition {
   /// Of frames of some phases only (kernels/recon/gating): what part of the arc each stands for
   /// hangs on the whole scan. Null: these are all frames.
   std::shared_ptr<const GatedScan> gated;
+
+  /// Where in a moving organ's cycle each frame was taken; none of a frame that is lost. Empty: the
+  /// frames have not told it, or have not come yet.
+  std::vector<std::optional<float>> phases;
 
   /// Of all frames that were taken.
   const Trajectory& whole_trajectory() const { return gated ? gated->whole : trajectory; }

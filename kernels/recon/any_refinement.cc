@@ -15,6 +15,9 @@ absl::StatusOr<AnyRefinementPlan> PlanRefinement(const Acquisition& acquisition,
   if (const auto* const second = std::get_if<SecondPassSettings>(&settings)) {
     return MakeSecondPassPlan(acquisition, grid, fdk, *second, registry, devices, arrival);
   }
+  if (const auto* const gated = std::get_if<GatedSettings>(&settings)) {
+    return MakeGatedPlan(acquisition, grid, fdk, *gated, registry, devices, arrival);
+  }
   return MakeRefinementPlan(acquisition, grid, fdk, std::get<IterativeSettings>(settings), registry,
                             devices, arrival);
 }
@@ -33,6 +36,9 @@ absl::StatusOr<std::unique_ptr<Refinement>> NewRefinement(const AnyRefinementPla
   if (const auto* const second = std::get_if<SecondPassPlan>(&plan)) {
     return NewSecondPass(*second, registry, devices);
   }
+  if (const auto* const gated = std::get_if<GatedPlan>(&plan)) {
+    return NewGatedVolume(*gated, registry, devices);
+  }
   return Refinement::Create(std::get<RefinementPlan>(plan), registry, devices);
 }
 
@@ -40,6 +46,7 @@ int SweepsOf(const RefinementSettings& settings) {
   if (const auto* const second = std::get_if<SecondPassSettings>(&settings)) {
     return SweepsOf(*second);
   }
+  if (const auto* const gated = std::get_if<GatedSettings>(&settings)) return SweepsOf(*gated);
   // Forward and back for each iteration.
   return 2 * std::get<IterativeSettings>(settings).iterations;
 }

@@ -1,5 +1,5 @@
-// Refinements of either kind, for who drives them without asking which: iterations or a second
-// pass.
+// Refinements of any kind, for who drives them without asking which: iterations, a second pass, or
+// a volume of one phase.
 #pragma once
 
 #include <memory>
@@ -8,16 +8,17 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "kernels/recon/gating/gated_plan.h"
 #include "kernels/recon/iterative/plan.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/second_pass/plan.h"
 
 namespace isocenter::recon {
 
-using RefinementSettings = std::variant<IterativeSettings, SecondPassSettings>;
-using AnyRefinementPlan = std::variant<RefinementPlan, SecondPassPlan>;
+using RefinementSettings = std::variant<IterativeSettings, SecondPassSettings, GatedSettings>;
+using AnyRefinementPlan = std::variant<RefinementPlan, SecondPassPlan, GatedPlan>;
 
-/// MakeRefinementPlan or MakeSecondPassPlan. Errors: theirs.
+/// MakeRefinementPlan, MakeSecondPassPlan or MakeGatedPlan. Errors: theirs.
 absl::StatusOr<AnyRefinementPlan> PlanRefinement(const Acquisition& acquisition,
                                                  const VolumeGrid& grid, const FdkSettings& fdk,
                                                  const RefinementSettings& settings,
@@ -27,7 +28,7 @@ absl::StatusOr<AnyRefinementPlan> PlanRefinement(const Acquisition& acquisition,
 const RefinementBasis& BasisOf(const AnyRefinementPlan& plan);
 std::string PlanTextOf(const AnyRefinementPlan& plan);
 
-/// Refinement::Create or NewSecondPass, with what these demand.
+/// Refinement::Create, NewSecondPass or NewGatedVolume, with what these demand.
 absl::StatusOr<std::unique_ptr<Refinement>> NewRefinement(const AnyRefinementPlan& plan,
                                                           const ops::Registry& registry,
                                                           std::span<ops::Device* const> devices);

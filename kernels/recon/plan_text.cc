@@ -219,4 +219,15 @@ std::string PlanText(const SecondPassPlan& plan) {
                       "begins with: ", PlanText(*plan.warm_start));
 }
 
+std::string PlanText(const GatedPlan& plan) {
+  const std::string phase = std::visit([](const auto& made) { return PlanText(made); }, plan.phase);
+  return absl::StrCat(
+      GateText(plan.window, plan.gate, plan.views()), "\ngrid: ", Grid(plan.grid),
+      "\nmethods: ", plan.methods, "\nviews at once: ", plan.chunk_views,
+      absl::StrFormat("\nvoxel updates: %.6g\n", plan.voxel_updates),
+      Memory("memory of a device", plan.device_parts), Memory("host memory", plan.host_parts),
+      "of the phase: ", phase,
+      plan.warm_start ? absl::StrCat("begins with: ", PlanText(*plan.warm_start)) : std::string());
+}
+
 }  // namespace isocenter::recon

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "kernels/recon/gating/gated_plan.h"
 #include "kernels/recon/iterative/plan.h"
 #include "kernels/recon/plan.h"
 #include "kernels/recon/second_pass/plan.h"
@@ -16,5 +17,7 @@ std::string PlanText(const ReconstructionPlan& plan);
 std::string PlanText(const RefinementPlan& plan);
 /// The same of a second pass; that of the first is behind it.
 std::string PlanText(const SecondPassPlan& plan);
+/// The same of a volume of one phase; those of the phase's frames and of the first are behind it.
+std::string PlanText(const GatedPlan& plan);
 
 }  // namespace isocenter::recon

@@ -62,6 +62,14 @@ def real(name: str, value, least: float, most: float, above: bool = False) -> fl
     return number
 
 
+def phase(name: str, value) -> float:
+    """Of a cycle: 0 to less than 1, also as the float32 that is sent."""
+    number = real(name, value, 0, 1)
+    if np.float32(number) >= 1:
+        raise illegal(name, f"{number:g}", "0 to less than 1")
+    return number
+
+
 def trace_parent(name: str, value) -> str:
     """A W3C traceparent; empty: none."""
     if value == "" or isinstance(value, str) and re.fullmatch(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", value):

@@ -23,7 +23,8 @@ def _tag(message, field: str, wire_type: int) -> bytes:
     return _varint(message.DESCRIPTOR.fields_by_name[field].number << 3 | wire_type)
 
 
-def frame_message(index: int, pixels: np.ndarray, measured: Optional[np.ndarray], dose: float) -> bytes:
+def frame_message(index: int, pixels: np.ndarray, measured: Optional[np.ndarray], dose: float,
+                  phase: Optional[float] = None) -> bytes:
     """The same bytes as AcquireRequest.SerializeToString() of a frame with these fields and the CRC-32C of its pixels, where
     Protobuf would copy them three times. `pixels`: C-contiguous, little-endian."""
     # Protobuf writes fields in the order of their numbers: index and pixels come first, and what follows them is the message that
@@ -33,6 +34,8 @@ def frame_message(index: int, pixels: np.ndarray, measured: Optional[np.ndarray]
         rest.measured_matrix.value.extend(measured.ravel().tolist())
     if dose:
         rest.dose = dose
+    if phase is not None:
+        rest.phase = phase
     suffix = rest.SerializeToString()
     head = _tag(rest, "index", 0) + _varint(index) if index else b""
     head += _tag(rest, "pixels", _LENGTH_DELIMITED) + _varint(pixels.nbytes)

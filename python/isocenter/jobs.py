@@ -112,10 +112,13 @@ class Job:
         job_class: str = "interactive",
         deadline_s: float = 0,
         request_id: str = "",
+        phase: Optional[float] = None,
+        phase_width: float = 0,
     ) -> "Job":
         """A new job that refines the volume from the frames that the service still has. protocol: one with a refinement; or
         second_pass: what is corrected for. deadline_s: from now, up to 604800; 0: as the protocol says. request_id: the same one
-        again makes no second job."""
+        again makes no second job. phase: a volume of the frames around this phase of a moving organ's cycle, 0 to less than 1, which
+        the job's frames must have told; phase_width: the part of the cycle whose frames count half and more, 0: 0.2."""
         if job_class not in _ACTIVE_CLASSES:
             raise checks.illegal("job_class", repr(job_class), " or ".join(_ACTIVE_CLASSES))
         request = jobs_pb2.RefineJobRequest(
@@ -125,6 +128,9 @@ class Job:
             job_class=_ACTIVE_CLASSES[job_class],
             request_id=request_id,
             second_pass=second_pass,
+            phase=None
+            if phase is None
+            else jobs_pb2.PhaseWindow(phase=checks.phase("phase", phase), width=checks.real("phase_width", phase_width, 0, 1)),
         )
         return Job(self._channel, unary(self._channel, self._stub.RefineJob, request, _TO_REFINE_S).job_id)
 

@@ -105,12 +105,14 @@ class AcquisitionStream:
 
     # What the console does.
 
-    def send(self, index: int, pixels: np.ndarray, measured_matrix: Optional[np.ndarray] = None, dose: float = 0.0) -> None:
+    def send(self, index: int, pixels: np.ndarray, measured_matrix: Optional[np.ndarray] = None, dose: float = 0.0,
+             phase: Optional[float] = None) -> None:
         """Sends one frame with its CRC-32C; waits while too many are unacknowledged. Frames may come in any order, and some never.
         One that was sent already, or that the server has, is not sent again. The pixels are copied.
 
         index: 0 to frame_count - 1. pixels: [row][column] of the acquisition's dtype, C-contiguous, finite. measured_matrix: 3x4, in
-        place of the planned one. dose: of this frame, relative to the calibrated one, 0.001 to 1000; 0: not told.
+        place of the planned one. dose: of this frame, relative to the calibrated one, 0.001 to 1000; 0: not told. phase: where in the cycle of a
+        heart or of breathing it was taken, 0 to less than 1, of all frames or of none; None: not told.
         Raises InvalidArgument (nothing was sent), or the error with which the acquisition has ended.
         """
         a = self._acquisition
@@ -127,7 +129,9 @@ class AcquisitionStream:
             measured_matrix = checks.matrices(np.asarray(measured_matrix)[None], 1)[0]
         if dose:
             checks.real("dose", dose, 0.001, 1000)
-        self._send(index, frame_message(index, pixels, measured_matrix, dose))
+        if phase is not None:
+            checks.phase(f"phase of frame {index}", phase)
+        self._send(index, frame_message(index, pixels, measured_matrix, dose, phase))
 
     def _send(self, index: int, message: bytes) -> None:
         calls = self._calls

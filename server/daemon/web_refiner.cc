@@ -53,6 +53,10 @@ void WebRefiner::Refine(const http::RefinementWish& wish, Done done) {
   request.set_protocol(wish.protocol);
   request.set_deadline_seconds(wish.deadline_seconds);
   request.set_request_id(wish.request_id);
+  if (wish.phase) {
+    request.mutable_phase()->set_phase(*wish.phase);
+    request.mutable_phase()->set_width(wish.phase_width);
+  }
   const absl::StatusOr<jobs::JobSnapshot> source = table_.Get(wish.job_id);
   if (!source.ok()) return done(source.status());
   absl::StatusOr<pipeline::RefinementRequest> translated =

@@ -102,7 +102,8 @@ Json BriefRefinement(const jobs::Job& job) {
   if (whole.is_null()) return nullptr;
   return {{"algorithm", whole["algorithm"]},
           {"iterations", job.progress.iterations_done},
-          {"second_pass", whole["second_pass"]}};
+          {"second_pass", whole["second_pass"]},
+          {"phase", whole["phase"]}};
 }
 
 Json RelatedJson(const WebEnvironment& environment, const jobs::Job& job) {

@@ -108,6 +108,10 @@ Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
       {"refines_job_id",
        jobs::IsRefinement(job) ? Json(job.source_job_ids.front()) : Json(nullptr)},
       {"second_pass", SecondPassJson(job.refinement.second_pass)},
+      {"phase", job.refinement.phase ? MembersJson(*job.refinement.phase) : Json(nullptr)},
+      {"phase_cycle", !jobs::IsRefinement(job) && job.facts.phase_cycle
+                          ? ValueJson(*job.facts.phase_cycle)
+                          : Json(nullptr)},
       {"source_job_ids", job.source_job_ids},
       {"create_time", TimeJson(job.create_time)},
       {"end_time", jobs::HasEnded(job.state) ? TimeJson(job.end_time) : Json(nullptr)},

@@ -63,6 +63,10 @@ absl::StatusOr<RefinementWish> WishOf(const Call& call) {
   ISO_ASSIGN_OR_RETURN(wish.protocol, TextOf(body, "protocol"));
   ISO_ASSIGN_OR_RETURN(wish.request_id, TextOf(body, "request_id"));
   ISO_ASSIGN_OR_RETURN(wish.deadline_seconds, NumberOf(body, "deadline_seconds"));
+  if (body.contains("phase") && !body["phase"].is_null()) {
+    ISO_ASSIGN_OR_RETURN(wish.phase, NumberOf(body, "phase"));
+    ISO_ASSIGN_OR_RETURN(wish.phase_width, NumberOf(body, "phase_width"));
+  }
   return wish;
 }
 

@@ -24,6 +24,9 @@ struct RefinementOffer {
 /// What somebody wants to have refined.
 struct RefinementWish {
   std::string job_id, protocol;
+  /// Of a volume of one phase, as v1::PhaseWindow; then `protocol` may be empty.
+  std::optional<double> phase;
+  double phase_width = 0;       // 0: as the service chooses
   double deadline_seconds = 0;  // 0: that of the protocol
   std::string request_id;       // empty: none; see v1::RefineJobRequest
 };

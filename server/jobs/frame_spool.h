@@ -29,6 +29,8 @@ struct SpoolFrame {
   std::optional<ProjectionMatrix> measured_matrix;
   /// Relative to the calibrated one; 0: not told.
   float dose = 0;
+  /// Where in the cycle of a moving organ it was taken; unset: not told.
+  std::optional<float> phase;
   /// Keeps the pieces alive until the frame is written.
   std::shared_ptr<const void> memory;
 };
@@ -37,6 +39,7 @@ struct SpoolFrame {
 struct FrameMeasurement {
   std::optional<ProjectionMatrix> matrix;  // as SpoolFrame's
   float dose = 0;
+  std::optional<float> phase;
 };
 
 /// What a job's spool holds of one frame.
@@ -55,6 +58,8 @@ class JobSpool {
   virtual const std::string& acquisition() const = 0;
   /// As it is on disk; after a restart what survived, with its checksums verified.
   virtual std::vector<FrameState> states() const = 0;
+  /// What the frames that are present tell of their phases; of the others nothing.
+  virtual std::vector<std::optional<float>> phases() const = 0;
   /// Whether Finish was recorded.
   virtual bool finished() const = 0;
 

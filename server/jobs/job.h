@@ -111,13 +111,14 @@ enum class WarningKind {
   kCutObject,
   kWorklistMismatch,
   kWorklistUnavailable,
-  kReplicaLost
+  kReplicaLost,
+  kPhaseGap
 };
 constexpr auto NamesOf(WarningKind) {
   return std::to_array<absl::string_view>(
       {"frame_gap", "late_frame", "saturated_detector", "dead_detector", "dose_dip", "matrix_jump",
        "short_arc", "device_replaced", "stopped_early", "archive_full", "calibration", "cut_object",
-       "worklist_mismatch", "worklist_unavailable", "replica_lost"});
+       "worklist_mismatch", "worklist_unavailable", "replica_lost", "phase_gap"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.
@@ -205,6 +206,12 @@ struct UsedCalibration {
   friend bool operator==(const UsedCalibration&, const UsedCalibration&) = default;
 };
 
+/// What the phases of frames are of.
+enum class PhaseCycle { kUnknown, kCardiac, kRespiratory };
+constexpr auto NamesOf(PhaseCycle) {
+  return std::to_array<absl::string_view>({"unknown", "cardiac", "respiratory"});
+}
+
 /// What the X-ray system says of the acquisition, for DICOM.
 struct AcquisitionFacts {
   double tube_voltage_kv = 0;  // 0: unknown, here and below
@@ -227,7 +234,8 @@ struct AcquisitionFacts {
   std::string trajectory_hash;     // hex SHA-256 of the matrices in float64
   std::optional<UsedCalibration> calibration;
   std::optional<UsedCalibration>
-      geometry;  // the set that the matrices are of; unset: the console's
+      geometry;                           // the set that the matrices are of; unset: the console's
+  std::optional<PhaseCycle> phase_cycle;  // of the frames' phases; unset: they tell none
 };
 
 /// In which kinds of DICOM objects a volume is stored.
@@ -264,10 +272,20 @@ struct MotionFacts {
   std::vector<MotionPose> poses;  // one for each frame
 };
 
+/// The part of a moving organ's cycle whose frames a volume is made of.
+struct PhaseFacts {
+  double phase = 0;            // the middle of it, 0 to less than 1
+  double width = 1;            // whose frames count half and more
+  int frames = 0;              // that are in it
+  double largest_gap_deg = 0;  // of the arc in which none of them was taken
+  double cycle_seconds = 0;    // from one phase 0 to the next, mean; 0: unknown
+};
+
 /// What a refinement does with the frames of another job.
 struct RefinementFacts {
   std::string algorithm, projector;            // as kernels/recon names them; empty: no refinement
   std::optional<SecondPassFacts> second_pass;  // unset: it iterates
+  std::optional<PhaseFacts> phase;             // unset: of all frames
   std::string frame_of_reference_uid;          // that of the other job's series
   std::string recipe;  // all of what was asked for; only who wrote it can read it
   std::vector<IterationReport> iterations;

@@ -147,6 +147,7 @@ void VisitMembers(const Visitor& visit, Is<AcquisitionFacts> auto& f) {
   visit("secondary_scan", f.secondary_scan);
   visit("calibration", f.calibration, {.place = 9});
   visit("geometry", f.geometry);
+  visit("phase_cycle", f.phase_cycle);
 }
 
 template <class Visitor>
@@ -194,6 +195,15 @@ void VisitMembers(const Visitor& visit, Is<MotionFacts> auto& m) {
 }
 
 template <class Visitor>
+void VisitMembers(const Visitor& visit, Is<PhaseFacts> auto& p) {
+  visit("phase", p.phase, {.place = 1});
+  visit("width", p.width, {.place = 2});
+  visit("frames", p.frames, {.place = 3});
+  visit("largest_gap_deg", p.largest_gap_deg, {.place = 4});
+  visit("cycle_seconds", p.cycle_seconds, {.place = 5, .null_if_empty = true});
+}
+
+template <class Visitor>
 void VisitMembers(const Visitor& visit, Is<RefinementFacts> auto& r) {
   visit("algorithm", r.algorithm, {.place = 1});
   visit("projector", r.projector, {.place = 2});
@@ -203,6 +213,7 @@ void VisitMembers(const Visitor& visit, Is<RefinementFacts> auto& r) {
   visit("iterations", r.iterations, {.place = 3});
   visit("findings", r.findings, {.place = 5});
   visit("motion", r.motion, {.place = 6});
+  visit("phase", r.phase, {.place = 12});
 }
 
 template <class Visitor>

@@ -37,6 +37,7 @@ struct AcquisitionRequest {
   std::string body_part_examined, series_description;
   PatientPosition patient_position = PatientPosition::kHfs;
   std::string laterality, performing_physician_name, operators_name;
+  jobs::PhaseCycle phase_cycle = jobs::PhaseCycle::kUnknown;  // of the frames' phases
   jobs::Equipment equipment;
   std::string protocol, station_name, request_id;
   /// The job's id, where another node began it; empty: a new one.
@@ -88,6 +89,7 @@ struct Frame {
   std::optional<uint32_t> crc32c;
   std::optional<ProjectionMatrix> measured_matrix;  // any scale
   float dose = 0;                                   // 0: not told
+  std::optional<float> phase;                       // of a moving organ; unset: not told
 };
 
 }  // namespace isocenter::pipeline

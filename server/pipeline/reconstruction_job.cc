@@ -14,6 +14,14 @@ namespace {
 using jobs::Job;
 using jobs::JobState;
 
+std::vector<bool> PresentOf(const std::vector<jobs::FrameState>& states) {
+  std::vector<bool> present;
+  for (const jobs::FrameState state : states) {
+    present.push_back(state == jobs::FrameState::kPresent);
+  }
+  return present;
+}
+
 double Gups(double updates, double seconds) { return seconds > 0 ? updates / seconds / 1e9 : 0; }
 
 }  // namespace
@@ -30,6 +38,7 @@ ReconstructionJob::ReconstructionJob(std::string id, AcquisitionRequest request,
       absent_(absent),
       monitor_(request_.acquisition, request_.settings.truncation),
       ledger_(spool_->states(), request_.missing_frames),
+      phases_(spool_->phases(), PresentOf(spool_->states())),
       // Without a stream, as after a restart, the job waits for one.
       console_deadline_(SteadyNow() + absent.limit),
       last_frame_time_(accepted_time_) {
@@ -184,7 +193,15 @@ ActiveJob::Change ReconstructionJob::Summary(absl::Time stored_at) {
 
 void ReconstructionJob::EnterReconstructing() {
   absl::call_once(reconstructing_, [this] {
-    const absl::Status saved = environment_.table.Transition(id_, JobState::kReconstructing);
+    bool tells_phases = false;
+    {
+      absl::MutexLock lock(&mutex_);
+      tells_phases = phases_.told();
+    }
+    const absl::Status saved =
+        environment_.table.Transition(id_, JobState::kReconstructing, [&](Job& job) {
+          if (tells_phases) job.facts.phase_cycle = request_.phase_cycle;
+        });
     if (saved.ok()) return;
     absl::MutexLock lock(&mutex_);
     if (!IsOver(life_)) LogUnsaved(id_, saved);

@@ -21,6 +21,7 @@
 #include "server/pipeline/active_job.h"
 #include "server/pipeline/frames/frame_ledger.h"
 #include "server/pipeline/frames/frame_monitor.h"
+#include "server/pipeline/frames/told_phases.h"
 #include "server/pipeline/runs/reconstruction_run.h"
 
 namespace isocenter::pipeline {
@@ -88,8 +89,8 @@ class ReconstructionJob : public ActiveJob {
   /// service stops. It may attach later.
   absl::StatusOr<int64_t> AttachIfFree(std::weak_ptr<FrameProducer> producer);
   /// Whether a frame could be one of this acquisition. Errors: INVALID_ARGUMENT (index, payload,
-  /// measured matrix), naming the value and what is legal.
-  absl::Status CheckFrame(const Frame& frame) const;
+  /// measured matrix, a phase that not all frames tell), naming the value and what is legal.
+  absl::Status CheckFrame(const Frame& frame) const ABSL_LOCKS_EXCLUDED(mutex_);
   /// Checks a frame and sends it to the spool. True when there is room for the next, false when the
   /// caller must wait for OnRoom. An error ends the stream: by Reject, or by Detach. Errors:
   /// CheckFrame's, FAILED_PRECONDITION (after the end of input), ABORTED (not the newest stream),
@@ -151,7 +152,7 @@ class ReconstructionJob : public ActiveJob {
     FrameLedger::Taken taken = FrameLedger::Taken::kNew;
     bool has_room = true;
   };
-  absl::StatusOr<Intake> TakeIn(int64_t stream, int index, absl::Time came);
+  absl::StatusOr<Intake> TakeIn(int64_t stream, const jobs::SpoolFrame& frame, absl::Time came);
   void OnAppended(int64_t stream, int index, absl::Time came, const absl::Status& status);
   /// A frame is in the spool, of which `present` are now.
   absl::Status OnCommitted(const std::vector<int>& overdue, int present);
@@ -190,6 +191,7 @@ class ReconstructionJob : public ActiveJob {
   };
   InputState input_ ABSL_GUARDED_BY(mutex_) = InputState::kOpen;
   FrameLedger ledger_ ABSL_GUARDED_BY(mutex_);
+  ToldPhases phases_ ABSL_GUARDED_BY(mutex_);
   int64_t stream_ ABSL_GUARDED_BY(mutex_) = 0;  // of the newest
   std::weak_ptr<FrameProducer> producer_ ABSL_GUARDED_BY(mutex_);
   std::weak_ptr<FrameProducer> sent_all_ ABSL_GUARDED_BY(mutex_);        // EndSending, of stream_

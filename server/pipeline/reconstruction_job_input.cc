@@ -83,6 +83,13 @@ absl::StatusOr<std::optional<ProjectionMatrix>> ReconstructionJob::MatrixOf(
                                                  ": ", matrix.status().message()));
 }
 
+absl::Status ReconstructionJob::CheckFrame(const Frame& frame) const {
+  ISO_RETURN_IF_ERROR(MatrixOf(frame).status());
+  ISO_RETURN_IF_ERROR(CheckSame(static_cast<int>(frame.index), frame.pixels));
+  absl::MutexLock lock(&mutex_);
+  return phases_.Check(static_cast<int>(frame.index), frame.phase);
+}
+
 absl::StatusOr<jobs::SpoolFrame> ReconstructionJob::CheckedFrame(Frame frame) const {
   ISO_ASSIGN_OR_RETURN(const std::optional<ProjectionMatrix> matrix, MatrixOf(frame));
   return jobs::SpoolFrame{.index = static_cast<int>(frame.index),
@@ -90,14 +97,18 @@ absl::StatusOr<jobs::SpoolFrame> ReconstructionJob::CheckedFrame(Frame frame) co
                           .crc32c = frame.crc32c,
                           .measured_matrix = matrix,
                           .dose = frame.dose,
+                          .phase = frame.phase,
                           .memory = std::move(frame.memory)};
 }
 
-absl::StatusOr<ReconstructionJob::Intake> ReconstructionJob::TakeIn(int64_t stream, int index,
+absl::StatusOr<ReconstructionJob::Intake> ReconstructionJob::TakeIn(int64_t stream,
+                                                                    const jobs::SpoolFrame& frame,
                                                                     absl::Time came) {
+  const int index = frame.index;
   absl::MutexLock lock(&mutex_);
   if (IsOver(life_)) return EndStatus();
   if (stream != stream_) return absl::AbortedError("another stream has taken over the job");
+  ISO_RETURN_IF_ERROR(phases_.Check(index, frame.phase));
   const Intake intake{ledger_.Begin(index, came), appends_ + 1 < MostAppends(urgency_.job_class)};
   if (intake.taken != FrameLedger::Taken::kNew) return intake;
   if (input_ != InputState::kOpen) {
@@ -105,17 +116,13 @@ absl::StatusOr<ReconstructionJob::Intake> ReconstructionJob::TakeIn(int64_t stre
     return absl::FailedPreconditionError(
         absl::StrCat("frame.index is ", index, "; no frame is legal after finish"));
   }
+  phases_.Take(index, frame.phase);
   ++holds_;  // the spool calls back
   ++appends_;
   first_frame_time_ = std::min(first_frame_time_, came);
   last_frame_time_ = came;
   waits_for_room_ = intake.has_room ? std::weak_ptr<FrameProducer>() : producer_;
   return intake;
-}
-
-absl::Status ReconstructionJob::CheckFrame(const Frame& frame) const {
-  ISO_RETURN_IF_ERROR(MatrixOf(frame).status());
-  return CheckSame(static_cast<int>(frame.index), frame.pixels);
 }
 
 absl::Status ReconstructionJob::CheckSame(
@@ -135,7 +142,7 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
   const absl::Time came = Now();
   ISO_ASSIGN_OR_RETURN(jobs::SpoolFrame spooled, CheckedFrame(std::move(frame)));
   const int index = spooled.index;
-  ISO_ASSIGN_OR_RETURN(const Intake intake, TakeIn(stream, index, came));
+  ISO_ASSIGN_OR_RETURN(const Intake intake, TakeIn(stream, spooled, came));
   if (intake.taken == FrameLedger::Taken::kLate) {
     Warn({jobs::WarningKind::kLateFrame, index,
           absl::StrCat("frame ", index, " came after it had been replaced; it is not used")});

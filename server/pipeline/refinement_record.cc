@@ -1,11 +1,24 @@
 #include "server/pipeline/refinement_record.h"
 
+#include <algorithm>
+#include <span>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "kernels/base/units.h"
 #include "kernels/recon/motion/find_motion.h"
 #include "server/pipeline/facts.h"
 
 namespace isocenter::pipeline {
 namespace {
+
+/// Null where there are none.
+const recon::IterativeSettings* IterationsIn(const recon::RefinementSettings& settings) {
+  if (const auto* const gated = std::get_if<recon::GatedSettings>(&settings)) {
+    return gated->iterative ? &*gated->iterative : nullptr;
+  }
+  return std::get_if<recon::IterativeSettings>(&settings);
+}
 
 /// What is known of a refinement before it begins.
 jobs::RefinementFacts FactsOf(const recon::RefinementSettings& settings) {
@@ -21,14 +34,41 @@ jobs::RefinementFacts FactsOf(const recon::RefinementSettings& settings) {
                                                  .cone_beam = second->cone_beam,
                                                  .motion = second->motion}};
   }
-  const auto& iterative = std::get<recon::IterativeSettings>(settings);
-  return {.algorithm = std::string(recon::AlgorithmName(iterative.algorithm)),
-          .projector = std::string(ops::ProjectorName(iterative.projector))};
+  const recon::IterativeSettings* const iterative = IterationsIn(settings);
+  if (iterative == nullptr) return {.algorithm = "fdk"};  // of one phase
+  return {.algorithm = std::string(recon::AlgorithmName(iterative->algorithm)),
+          .projector = std::string(ops::ProjectorName(iterative->projector))};
 }
 
 int IterationsOf(const recon::RefinementSettings& settings) {
-  const auto* const iterative = std::get_if<recon::IterativeSettings>(&settings);
+  const recon::IterativeSettings* const iterative = IterationsIn(settings);
   return iterative == nullptr ? 0 : iterative->iterations;
+}
+
+/// Seconds from one phase 0 to the next, of frames at equal distances in time; 0: unknown.
+double MeanCycle(std::span<const std::optional<float>> phases, double acquisition_seconds) {
+  double cycles = 0;
+  size_t first = phases.size(), last = 0;
+  for (size_t i = 0; i < phases.size(); ++i) {
+    if (!phases[i]) continue;  // lost
+    if (first == phases.size()) {
+      first = i;
+    } else {
+      const double step = double{*phases[i]} - *phases[last];
+      cycles += step < 0 ? step + 1 : step;
+    }
+    last = i;
+  }
+  if (cycles <= 0 || acquisition_seconds <= 0) return 0;
+  const auto part = static_cast<double>(last - first) / static_cast<double>(phases.size() - 1);
+  return acquisition_seconds * part / cycles;
+}
+
+bool IsOfPhase(const jobs::Job& job, const recon::RefinementSettings& settings) {
+  const auto* const gated = std::get_if<recon::GatedSettings>(&settings);
+  const auto& phase = job.refinement.phase;
+  if (gated == nullptr || !phase) return gated == nullptr && !phase;
+  return phase->phase == gated->window.centre && phase->width == gated->window.width;
 }
 
 }  // namespace
@@ -93,12 +133,67 @@ absl::Status CheckRefinable(const jobs::Job& source) {
   return absl::OkStatus();
 }
 
+absl::Status CheckGates(const recon::Acquisition& scan, const RefinementRequest& request,
+                        jobs::Job& job) {
+  const auto* const gated = std::get_if<recon::GatedSettings>(&request.settings);
+  if (gated == nullptr) return absl::OkStatus();
+  const auto refused = [&](absl::string_view why) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job '", job.source_job_ids.front(), "': ", why));
+  };
+  const size_t frames = scan.trajectory.size();
+  const bool told = std::ranges::any_of(scan.phases, [](const auto& p) { return p.has_value(); });
+  if (!told) {
+    return refused(absl::StrCat("0 of ", frames,
+                                " frames tell a phase; legal for a volume of a phase is a scan "
+                                "whose frames do (Frame.phase)"));
+  }
+  for (int i = 0; i < request.of_phases; ++i) {
+    const absl::StatusOr<recon::Gate> gate = recon::GateOf(
+        scan.trajectory, scan.phases,
+        {.centre = static_cast<double>(i) / request.of_phases, .width = gated->window.width});
+    if (!gate.ok()) return refused(gate.status().message());
+  }
+  const absl::StatusOr<recon::Gate> gate =
+      recon::GateOf(scan.trajectory, scan.phases, gated->window);
+  if (!gate.ok()) return refused(gate.status().message());
+  job.refinement.phase =
+      jobs::PhaseFacts{.phase = gated->window.centre,
+                       .width = gated->window.width,
+                       .frames = static_cast<int>(gate->chosen.views.size()),
+                       .largest_gap_deg = RadiansToDegrees(gate->largest_gap),
+                       .cycle_seconds = MeanCycle(scan.phases, job.facts.acquisition_seconds)};
+  if (recon::HasLargeGap(*gate)) {
+    job.warnings.push_back(
+        {jobs::WarningKind::kPhaseGap, std::nullopt,
+         absl::StrFormat("phase %g: %d of %d frames are in its window, and none of them was taken "
+                         "in %.1f degrees of the arc; expected are at most %g: expect streaks",
+                         gated->window.centre, job.refinement.phase->frames, frames,
+                         job.refinement.phase->largest_gap_deg, recon::kLargeGapDeg)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddPhase(const jobs::Job& job, RefinementRequest& request) {
+  const auto* const gated = std::get_if<recon::GatedSettings>(&request.settings);
+  if (!job.refinement.phase) {
+    if (gated == nullptr) return absl::OkStatus();
+    return absl::DataLossError("the recipe of a refinement has none, and the job is of no phase");
+  }
+  const recon::IterativeSettings* const iterative = IterationsIn(request.settings);
+  request.settings = recon::GatedSettings{
+      .window = {.centre = job.refinement.phase->phase, .width = job.refinement.phase->width},
+      .iterative = iterative ? std::optional(*iterative) : std::nullopt};
+  return absl::OkStatus();
+}
+
 absl::StatusOr<jobs::JobSnapshot> ExistingRefinement(const jobs::JobSnapshot& known,
                                                      const std::string& source_id,
                                                      const RefinementRequest& request) {
   if (jobs::IsRefinement(*known) && known->source_job_ids.front() == source_id &&
       known->protocol == request.protocol &&
-      known->refinement.algorithm == FactsOf(request.settings).algorithm) {
+      known->refinement.algorithm == FactsOf(request.settings).algorithm &&
+      IsOfPhase(*known, request.settings)) {
     return known;
   }
   return absl::InvalidArgumentError(

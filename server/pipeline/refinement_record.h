@@ -24,6 +24,16 @@ absl::Status CheckFrameCount(const std::string& source_id, const RefinementReque
 /// Whether a job has a volume and frames of its own. Errors: FAILED_PRECONDITION.
 absl::Status CheckRefinable(const jobs::Job& source);
 
+/// Whether a volume of one phase can be made of a scan whose frames have told their phases, and all
+/// volumes that it is one of; then what is known of it goes into the job, and a warning where its
+/// frames lie far apart. Errors: FAILED_PRECONDITION, with the numbers of frames.
+absl::Status CheckGates(const recon::Acquisition& scan, const RefinementRequest& request,
+                        jobs::Job& job);
+
+/// The phase that a job of before a restart is of, into what its recipe says. Errors: DATA_LOSS (a
+/// recipe of no refinement, and no phase).
+absl::Status AddPhase(const jobs::Job& job, RefinementRequest& request);
+
 /// The job that was made for a request id before. Errors: INVALID_ARGUMENT (for another request).
 absl::StatusOr<jobs::JobSnapshot> ExistingRefinement(const jobs::JobSnapshot& known,
                                                      const std::string& source_id,

@@ -17,6 +17,8 @@ struct RefinementRequest {
   absl::Duration deadline = absl::InfiniteDuration();  // after acceptance
   jobs::JobClass job_class = jobs::JobClass::kInteractive;
   jobs::DicomForms dicom_forms;
+  /// Of a volume of one phase that is one of so many at equal distances; 0: of that phase alone.
+  int of_phases = 0;
   std::string request_id;
   /// This request as it is kept with its job, for a RefinementDecoder.
   std::string record;

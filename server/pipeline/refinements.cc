@@ -48,7 +48,9 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& sour
                                   .frame_of_reference_uid = source->result.frame_of_reference_uid};
   const absl::Time now = parts_.Now();
   Job job = RefinementRecord(jobs::NewJobId(now), *source, stored, request, now);
-  absl::StatusOr<scheduler::DiskPromise> room = RoomFor(job);
+  const absl::Status gated = CheckGates(input->acquisition, request, job);
+  absl::StatusOr<scheduler::DiskPromise> room =
+      gated.ok() ? RoomFor(job) : absl::StatusOr<scheduler::DiskPromise>(gated);
   if (!room.ok()) {
     EndUse(source_id);
     return room.status();
@@ -114,6 +116,7 @@ absl::StatusOr<RefinementInput> Refinements::OpenInput(const std::string& source
   ISO_RETURN_IF_ERROR(kept);
   ISO_ASSIGN_OR_RETURN(std::shared_ptr<jobs::JobSpool> spool, parts_.spool.Open(source_id));
   ISO_ASSIGN_OR_RETURN(AcquisitionRequest request, DecodeSpooled(parts_.options.decoders, *spool));
+  request.acquisition.phases = spool->phases();
   return RefinementInput{std::move(spool), std::move(request.acquisition),
                          std::move(request.calibration), request.missing_frames};
 }
@@ -154,6 +157,7 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::Add(Job job, RefinementRequest re
 absl::Status Refinements::Recover(const Job& job) {
   ISO_ASSIGN_OR_RETURN(RefinementRequest request,
                        parts_.options.decoders.refinement(job.refinement.recipe));
+  ISO_RETURN_IF_ERROR(AddPhase(job, request));
   const std::string source_id = job.source_job_ids.front();
   Use(source_id);
   const std::shared_ptr<RefinementJob> recovered = MakeJob(job, std::move(request));

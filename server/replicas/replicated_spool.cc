@@ -29,6 +29,7 @@ class ReplicatedJob : public jobs::JobSpool {
 
   const std::string& acquisition() const override { return frames_->acquisition(); }
   std::vector<jobs::FrameState> states() const override { return frames_->states(); }
+  std::vector<std::optional<float>> phases() const override { return frames_->phases(); }
   bool finished() const override { return frames_->finished(); }
   void Append(jobs::SpoolFrame frame, std::function<void(absl::Status)> done) override {
     const int index = frame.index;

@@ -196,7 +196,8 @@ absl::Status Takeover::Send(pipeline::ReconstructionJob& job, int64_t stream, Fe
                                                .pixels = {*pixels},
                                                .memory = pixels,
                                                .measured_matrix = told.matrix,
-                                               .dose = told.dose}));
+                                               .dose = told.dose,
+                                               .phase = told.phase}));
     if (!has_room) ISO_RETURN_IF_ERROR(feed.AwaitRoom());
   }
   // The record comes after the last frame and gap: what is missing then was given up by the lost

@@ -190,7 +190,8 @@ absl::Status AcquisitionStream::HandleFrame(RawMessage::Frame raw) {
   pipeline::Frame frame{.index = raw.fields.index(),
                         .pixels = std::move(raw.pixels),
                         .memory = std::move(raw.memory),
-                        .dose = raw.fields.dose()};
+                        .dose = raw.fields.dose(),
+                        .phase = raw.phase()};
   if (raw.fields.has_checksum()) frame.crc32c = raw.fields.crc32c();
   if (raw.fields.has_measured_matrix()) {
     const absl::StatusOr<ProjectionMatrix> matrix =

@@ -75,6 +75,7 @@ constexpr uint32_t kHasCrcTag =
 constexpr uint32_t kMatrixTag =
     Tag(v1::Frame::kMeasuredMatrixFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 constexpr uint32_t kDoseTag = Tag(v1::Frame::kDoseFieldNumber, WireFormatLite::WIRETYPE_FIXED32);
+constexpr uint32_t kPhaseTag = Tag(v1::Frame::kPhaseFieldNumber, WireFormatLite::WIRETYPE_FIXED32);
 
 bool IsOtherMessage(uint32_t tag) {
   switch (WireFormatLite::GetTagFieldNumber(tag)) {
@@ -124,6 +125,10 @@ bool ReadFrame(CodedInputStream& in, v1::Frame& fields, PixelRange& pixels) {
       case kDoseTag:
         if (!in.ReadLittleEndian32(&value)) return false;
         fields.set_dose(std::bit_cast<float>(value));
+        break;
+      case kPhaseTag:
+        if (!in.ReadLittleEndian32(&value)) return false;
+        fields.set_phase(std::bit_cast<float>(value));
         break;
       case kMatrixTag: {
         std::string matrix;

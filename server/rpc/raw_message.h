@@ -27,6 +27,11 @@ class RawMessage {
     v1::Frame fields;  // all but the pixels
     std::vector<std::span<const std::byte>> pixels;
     std::shared_ptr<const void> memory;  // of the pixels
+
+    /// Unset: not told.
+    std::optional<float> phase() const {
+      return fields.has_phase() ? std::optional(fields.phase()) : std::nullopt;
+    }
   };
   /// Nothing when the message is not a frame. Errors: INVALID_ARGUMENT (not an AcquireRequest).
   absl::StatusOr<std::optional<Frame>> AsFrame() const;

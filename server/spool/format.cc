@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little);
 constexpr char kFileMagic[] = "ISOSPOOL";
 constexpr char kFinishMagic[] = "FINISHED";
 constexpr char kSlotMagic[] = "SLOT";
-constexpr uint32_t kFlagMatrix = 1, kFlagDose = 2;
+constexpr uint32_t kFlagMatrix = 1, kFlagDose = 2, kFlagPhase = 4;
 constexpr size_t kMaxJobIdBytes = 64;
 
 // Offsets in the header page.
@@ -30,7 +30,7 @@ constexpr size_t kFinishedAt = 0x08, kFinishTagAt = 0x10;
 // Offsets in a slot.
 constexpr size_t kIndexAt = 0x04, kStateAt = 0x08, kFlagsAt = 0x0C, kPayloadBytesAt = 0x10,
                  kWrittenAt = 0x18, kPayloadCrcAt = 0x20, kSlotTagAt = 0x24, kMatrixAt = 0x28,
-                 kDoseAt = 0x88;
+                 kDoseAt = 0x88, kPhaseAt = 0x8C;
 
 template <class T>
 void Put(std::span<std::byte> to, size_t offset, T value) {
@@ -165,13 +165,15 @@ SlotHeaderBytes EncodeSlot(const SlotHeader& slot, uint32_t file_tag) {
   Put(bytes, kIndexAt, slot.index);
   Put(bytes, kStateAt, static_cast<uint32_t>(slot.state));
   Put(bytes, kFlagsAt,
-      (slot.measured_matrix ? kFlagMatrix : 0u) | (slot.dose != 0 ? kFlagDose : 0u));
+      (slot.measured_matrix ? kFlagMatrix : 0u) | (slot.dose != 0 ? kFlagDose : 0u) |
+          (slot.phase ? kFlagPhase : 0u));
   Put(bytes, kPayloadBytesAt, slot.payload_bytes);
   Put(bytes, kWrittenAt, slot.written_us);
   Put(bytes, kPayloadCrcAt, slot.payload_crc32c);
   Put(bytes, kSlotTagAt, file_tag);
   if (slot.measured_matrix) Put(bytes, kMatrixAt, slot.measured_matrix->m);
   Put(bytes, kDoseAt, slot.dose);
+  Put(bytes, kPhaseAt, slot.phase.value_or(0));
   Seal(bytes);
   return bytes;
 }
@@ -193,6 +195,7 @@ std::optional<SlotHeader> DecodeSlot(const SlotHeaderBytes& bytes, uint32_t file
     slot.measured_matrix.emplace().m = Get<std::array<double, 12>>(bytes, kMatrixAt);
   }
   if (flags & kFlagDose) slot.dose = Get<float>(bytes, kDoseAt);
+  if (flags & kFlagPhase) slot.phase = Get<float>(bytes, kPhaseAt);
   const bool frame =
       slot.state == SlotHeader::State::kFrame && slot.payload_bytes == layout.frame_bytes;
   const bool gap = slot.state == SlotHeader::State::kGap && slot.payload_bytes == 0;

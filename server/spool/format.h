@@ -75,6 +75,7 @@ struct SlotHeader {
   int64_t written_us = 0;  // since 1970-01-01T00:00:00Z
   std::optional<ProjectionMatrix> measured_matrix;
   float dose = 0;  // 0: not told
+  std::optional<float> phase;
 };
 
 using SlotHeaderBytes = std::array<std::byte, kSlotHeaderBytes>;

@@ -36,7 +36,8 @@ JobFile::JobFile(std::shared_ptr<File> file, const FileHeader& header, uint32_t 
       tag_(tag),
       acquisition_(std::move(acquisition)),
       services_(services),
-      slots_(header.layout.frames, Slot::kMissing) {}
+      slots_(header.layout.frames, Slot::kMissing),
+      phases_(header.layout.frames) {}
 
 JobFile::~JobFile() { services_.on_close(); }
 
@@ -87,33 +88,37 @@ absl::StatusOr<std::shared_ptr<JobFile>> JobFile::Open(const std::filesystem::pa
       new JobFile(std::move(file), *header, tag, std::move(acquisition), services));
   ThreadPool pool(UsableCores());
   std::vector<std::vector<std::byte>> buffers(pool.threads(), std::vector<std::byte>(kVerifyBytes));
-  std::vector<Slot> slots(job->layout_.frames);
+  std::vector<Found> found(job->layout_.frames);
   pool.ParallelFor(job->layout_.frames, [&](int64_t index, int worker) {
-    slots[index] = job->Verify(index, buffers[worker]);
+    found[index] = job->Verify(index, buffers[worker]);
   });
   absl::MutexLock lock(&job->mutex_);
-  job->slots_ = std::move(slots);
+  for (size_t i = 0; i < found.size(); ++i) {
+    job->slots_[i] = found[i].slot;
+    job->phases_[i] = found[i].phase;
+  }
   job->finished_ = IsFinish(finish, tag);
   return job;
 }
 
-JobFile::Slot JobFile::Verify(int64_t index, std::span<std::byte> buffer) const {
+JobFile::Found JobFile::Verify(int64_t index, std::span<std::byte> buffer) const {
   int64_t at = layout_.SlotOffset(index);
   SlotHeaderBytes bytes;
-  if (!file_->Read(at, {Piece(bytes)}).ok()) return Slot::kMissing;
+  if (!file_->Read(at, {Piece(bytes)}).ok()) return {};
   const auto slot = DecodeSlot(bytes, tag_, index, layout_);
-  if (!slot) return Slot::kMissing;
-  if (slot->state == SlotHeader::State::kGap) return Slot::kGap;
+  if (!slot) return {};
+  if (slot->state == SlotHeader::State::kGap) return {.slot = Slot::kGap};
   uint32_t crc = 0;
   at += kSlotHeaderBytes;
   for (int64_t left = slot->payload_bytes; left > 0;) {
     const auto piece = buffer.first(std::min<int64_t>(left, buffer.size()));
-    if (!file_->Read(at, {Piece(piece)}).ok()) return Slot::kMissing;
+    if (!file_->Read(at, {Piece(piece)}).ok()) return {};
     crc = ExtendCrc32c(crc, piece);
     at += piece.size();
     left -= piece.size();
   }
-  return crc == slot->payload_crc32c ? Slot::kPresent : Slot::kMissing;
+  if (crc != slot->payload_crc32c) return {};
+  return {.slot = Slot::kPresent, .phase = slot->phase};
 }
 
 std::vector<jobs::FrameState> JobFile::states() const {
@@ -124,6 +129,15 @@ std::vector<jobs::FrameState> JobFile::states() const {
     if (slots_[i] == Slot::kGap) states[i] = jobs::FrameState::kGap;
   }
   return states;
+}
+
+std::vector<std::optional<float>> JobFile::phases() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::optional<float>> phases = phases_;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i] != Slot::kPresent) phases[i].reset();
+  }
+  return phases;
 }
 
 bool JobFile::finished() const {
@@ -173,7 +187,7 @@ void JobFile::Write(jobs::SpoolFrame frame, Done done) {
     return services_.committer->OnWritten(file_, offset, 0, std::move(done));
   }
   absl::Status status = WriteSlot(frame);
-  Settle(index, status.ok() ? Slot::kPresent : Slot::kMissing);
+  Settle(index, status.ok() ? Found{Slot::kPresent, frame.phase} : Found());
   if (!status.ok()) return done(std::move(status));
   frame.memory.reset();  // the network needs it more than a commit that waits for the disk
   services_.committer->OnWritten(file_, offset, layout_.slot_stride, std::move(done));
@@ -187,6 +201,7 @@ absl::Status JobFile::WriteSlot(const jobs::SpoolFrame& frame) {
   slot.written_us = NowMicros();
   slot.measured_matrix = frame.measured_matrix;
   slot.dose = frame.dose;
+  slot.phase = frame.phase;
   for (const auto& piece : frame.pixels) {
     slot.payload_crc32c = ExtendCrc32c(slot.payload_crc32c, piece);
   }
@@ -199,11 +214,12 @@ absl::Status JobFile::WriteSlot(const jobs::SpoolFrame& frame) {
   return file_->Write(layout_.SlotOffset(frame.index), std::move(pieces));
 }
 
-void JobFile::Settle(int index, Slot slot) {
+void JobFile::Settle(int index, const Found& now) {
   std::vector<Waiting> next;
   {
     absl::MutexLock lock(&mutex_);
-    slots_[index] = slot;
+    slots_[index] = now.slot;
+    phases_[index] = now.phase;
     const auto [first, last] = waiting_.equal_range(index);
     for (auto it = first; it != last; ++it) next.push_back(std::move(it->second));
     waiting_.erase(first, last);
@@ -236,7 +252,7 @@ absl::Status JobFile::DeclareGap(int index) {
   const SlotHeaderBytes bytes = EncodeSlot(slot, tag_);
   absl::Status status = file_->Write(layout_.SlotOffset(index), {Piece(bytes)});
   if (status.ok()) status = services_.committer->CommitRecord(file_, kSlotHeaderBytes);
-  Settle(index, status.ok() ? Slot::kGap : Slot::kMissing);
+  Settle(index, {.slot = status.ok() ? Slot::kGap : Slot::kMissing});
   return status;
 }
 
@@ -295,7 +311,8 @@ absl::StatusOr<jobs::FrameMeasurement> JobFile::ReadSlot(int index,
   ISO_ASSIGN_OR_RETURN(const SlotHeader slot, HeaderOf(index, bytes));
   const uint32_t crc = Crc32c(pixels);
   if (slot.payload_crc32c != crc) return ChecksumDiffers(index, slot.payload_crc32c, crc);
-  return jobs::FrameMeasurement{.matrix = slot.measured_matrix, .dose = slot.dose};
+  return jobs::FrameMeasurement{
+      .matrix = slot.measured_matrix, .dose = slot.dose, .phase = slot.phase};
 }
 
 }  // namespace isocenter::spool

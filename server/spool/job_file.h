@@ -51,6 +51,7 @@ class JobFile : public jobs::JobSpool, public std::enable_shared_from_this<JobFi
 
   const std::string& acquisition() const override { return acquisition_; }
   std::vector<jobs::FrameState> states() const override ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::optional<float>> phases() const override ABSL_LOCKS_EXCLUDED(mutex_);
   bool finished() const override ABSL_LOCKS_EXCLUDED(mutex_);
   /// Besides the port's errors: INVALID_ARGUMENT, an index or a size that is not the job's.
   void Append(jobs::SpoolFrame frame, std::function<void(absl::Status)> done) override;
@@ -70,6 +71,11 @@ class JobFile : public jobs::JobSpool, public std::enable_shared_from_this<JobFi
     jobs::SpoolFrame frame;
     Done done;
   };
+  /// What is on disk of a slot.
+  struct Found {
+    Slot slot = Slot::kMissing;
+    std::optional<float> phase;
+  };
 
   JobFile(std::shared_ptr<File> file, const FileHeader& header, uint32_t tag,
           std::string acquisition, const Services& services);
@@ -79,13 +85,12 @@ class JobFile : public jobs::JobSpool, public std::enable_shared_from_this<JobFi
   void Write(jobs::SpoolFrame frame, Done done) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status WriteSlot(const jobs::SpoolFrame& frame);
   /// Ends what kBusy began, and goes on with what waited for it.
-  void Settle(int index, Slot slot) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Settle(int index, const Found& now) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status CheckPresent(int index) const ABSL_LOCKS_EXCLUDED(mutex_);
   /// Of a frame. Errors: DATA_LOSS.
   absl::StatusOr<SlotHeader> HeaderOf(int index, const SlotHeaderBytes& bytes) const;
   absl::StatusOr<jobs::FrameMeasurement> ReadSlot(int index, std::span<std::byte> pixels) const;
-  /// What is on disk of a slot.
-  Slot Verify(int64_t index, std::span<std::byte> buffer) const;
+  Found Verify(int64_t index, std::span<std::byte> buffer) const;
   int64_t NowMicros() const { return absl::ToUnixMicros(services_.clock()); }
 
   const std::shared_ptr<File> file_;
@@ -95,6 +100,7 @@ class JobFile : public jobs::JobSpool, public std::enable_shared_from_this<JobFi
   const Services services_;
   mutable absl::Mutex mutex_;
   std::vector<Slot> slots_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::optional<float>> phases_ ABSL_GUARDED_BY(mutex_);  // of what was ever present
   std::multimap<int, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -1,4 +1,6 @@
 // RefineJob, and what is told of refinements.
+#include <cmath>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/contract/contract_fixture.h"
@@ -327,6 +329,66 @@ TEST_F(RefineTest, ASecondPassOfAJobThatWasRefinedOtherwise) {
   const grpc::Status status = Refine(SecondPass(source, "", true, false), &accepted);
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_TRUE(Completed(accepted.job_id()).second_pass().metal());
+}
+
+TEST_F(RefineTest, AVolumeOfOnePhase) {
+  v1::AcquisitionHeader header = SmallHeader();
+  header.set_phase_cycle(v1::PHASE_CYCLE_RESPIRATORY);
+  std::vector<v1::AcquireRequest> messages = WholeAcquisition(header);
+  for (auto& message : messages) {
+    if (!message.has_frame()) continue;
+    message.mutable_frame()->set_phase(0.1F * static_cast<float>(message.frame().index() % 10));
+  }
+  const Answer answer = Acquire(messages);
+  ASSERT_TRUE(answer.status.ok()) << answer.status.error_message();
+  const std::string source = answer.accepted()->job_id();
+  EXPECT_EQ(Completed(source).phase_cycle(), v1::PHASE_CYCLE_RESPIRATORY);
+
+  const auto request = [&](double phase, double width, const std::string& protocol = "") {
+    v1::RefineJobRequest made = Request(source, protocol);
+    made.mutable_phase()->set_phase(phase);
+    made.mutable_phase()->set_width(width);
+    return made;
+  };
+  v1::Job accepted;
+  ASSERT_TRUE(Refine(request(0.5, 0.5), &accepted).ok());
+  EXPECT_EQ(accepted.protocol(), "fdk");
+  const v1::Job job = Completed(accepted.job_id());
+  EXPECT_EQ(job.phase().phase(), 0.5);
+  EXPECT_EQ(job.phase().width(), 0.5);
+  EXPECT_EQ(job.phase().frames(), 28u);
+  EXPECT_GT(job.phase().largest_gap_deg(), 20);
+  EXPECT_FALSE(job.has_phase_cycle());
+  EXPECT_EQ(job.refines_job_id(), source);
+  ASSERT_EQ(job.warning_size(), 1);
+  EXPECT_EQ(job.warning(0).kind(), v1::WARNING_KIND_PHASE_GAP);
+  ASSERT_TRUE(Refine(request(0, 0.5, "quick"), &accepted).ok());
+  EXPECT_EQ(Completed(accepted.job_id()).iteration_size(), 2);
+
+  const auto refused = [&](const v1::RefineJobRequest& wrong, StatusCode code,
+                           const std::string& text) {
+    const grpc::Status status = Refusal(wrong);
+    EXPECT_EQ(status.error_code(), code) << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr(text));
+  };
+  constexpr StatusCode kInvalid = StatusCode::INVALID_ARGUMENT;
+  refused(request(1, 0.5), kInvalid, "phase.phase is 1; legal is 0 to less than 1");
+  refused(request(std::nan(""), 0.5), kInvalid, "phase.phase is nan");
+  refused(request(0, 1.5), kInvalid, "phase.width is 1.5; legal is 0 to 1");
+  refused(request(0, 0.5, "dense_metal"), kInvalid, "phase is set with protocol 'dense_metal'");
+  v1::RefineJobRequest both = request(0, 0.5);
+  both.mutable_second_pass()->set_metal(true);
+  refused(both, kInvalid, "second_pass is set with phase");
+  v1::RefineJobRequest gates = request(0, 0);
+  for (const uint32_t illegal : {1u, 51u}) {
+    gates.mutable_phase()->set_of_phases(illegal);
+    refused(gates, kInvalid, absl::StrCat("phase.of_phases is ", illegal, "; legal is 0, 2 to 50"));
+  }
+  gates.mutable_phase()->set_of_phases(10);
+  refused(gates, StatusCode::FAILED_PRECONDITION, "of width 0.1 around phase 0 holds 4 of 40");
+  v1::RefineJobRequest still = request(0, 0.5);
+  still.set_job_id(CompletedJob());
+  refused(still, StatusCode::FAILED_PRECONDITION, "0 of 40 frames tell a phase");
 }
 
 }  // namespace

@@ -312,6 +312,39 @@ TEST_F(StreamTest, Dose) {
   EXPECT_TRUE(Acquire(messages).status.ok());
 }
 
+TEST_F(StreamTest, Phase) {
+  EXPECT_THAT(FrameRefusal(0, [](auto& f) { f.set_phase(1); }),
+              Invalid({"frame.phase of frame 0 is 1", "0 to less than 1"}));
+  EXPECT_THAT(FrameRefusal(0, [](auto& f) { f.set_phase(-0.25F); }),
+              Invalid({"frame.phase of frame 0 is -0.25"}));
+  EXPECT_THAT(FrameRefusal(0, [](auto& f) { f.set_phase(std::nanf("")); }),
+              Invalid({"frame.phase of frame 0 is nan"}));
+  // Of all frames or of none, whichever the first one does.
+  EXPECT_THAT(FrameRefusal(3, [](auto& f) { f.set_phase(0.5F); }),
+              Invalid({"frame.phase of frame 3 is 0.5", "that of frame 0 is not told",
+                       "of all frames of an acquisition or of none"}));
+  std::vector<v1::AcquireRequest> messages = WholeAcquisition(SmallHeader());
+  for (auto& message : messages) {
+    if (message.has_frame()) {
+      message.mutable_frame()->set_phase(0.1F * static_cast<float>(message.frame().index() % 10));
+    }
+  }
+  const Answer all = Acquire(messages);
+  EXPECT_TRUE(all.status.ok()) << all.status.error_message();
+  const v1::Job job = GetJob(all.accepted()->job_id());
+  EXPECT_TRUE(job.has_phase_cycle());
+  EXPECT_EQ(job.phase_cycle(), v1::PHASE_CYCLE_UNSPECIFIED);
+  EXPECT_FALSE(job.has_phase());
+  for (auto& message : messages) {
+    if (message.frame().index() == 17) message.mutable_frame()->clear_phase();
+  }
+  EXPECT_THAT(Acquire(messages).status,
+              Invalid({"frame.phase of frame 17 is not told", "that of frame 0 is 0"}));
+  v1::AcquisitionHeader header = SmallHeader();
+  header.set_phase_cycle(static_cast<v1::PhaseCycle>(99));
+  EXPECT_THAT(Acquire(WholeAcquisition(header)).status, Invalid({"phase_cycle", "99"}));
+}
+
 TEST_F(StreamTest, TheSameRequestIdReturnsTheSameJob) {
   v1::AcquisitionHeader header = SmallHeader();
   header.set_request_id("once");

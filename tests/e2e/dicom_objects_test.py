@@ -109,19 +109,27 @@ class DicomObjectsTest(support.ServiceTest):
             forms[pydicom.dcmread(file, stop_before_pixels=True).SOPClassUID].append(file)
         return forms, read_meta_image(raw)
 
-    def expect_valid(self, file):
+    def expect_valid(self, file, extensions=()):
+        """`extensions`: attributes by which it extends its class."""
         done = process.run([support.need("dciodvfy", "dicom3tools"), file])
         lines = (done.stdout + done.stderr).splitlines()
-        self.assertEqual([line for line in lines if line.startswith(("Error", "Warning"))], [], file)
+        said = [line for line in lines if line.startswith(("Error", "Warning"))]
+        if extensions:
+            extended = [line for line in said if "not present in standard DICOM IOD" in line]
+            self.assertEqual(len(extended), len(extensions) + 1, said)  # and that it is extended
+            for attribute, line in zip(extensions, extended):
+                self.assertIn(attribute, line)
+            said = [line for line in said if line not in extended]
+        self.assertEqual(said, [], file)
 
-    def check(self, service, job):
-        """Both forms of a job; the multi-frame object."""
+    def check(self, service, job, extensions=()):
+        """Both forms of a job; the multi-frame object. `extensions`: of CT images."""
         forms, reference = self.fetch(service, job)
         self.assertEqual((len(forms[CT]), len(forms[XRAY_3D])), (support.SLICES, 1))
         self.expect_volume(read_ct(forms[CT]), reference)
         self.expect_volume(read_xray3d(forms[XRAY_3D][0]), reference)
-        for file in (forms[CT][0], forms[XRAY_3D][0]):
-            self.expect_valid(file)
+        self.expect_valid(forms[CT][0], extensions)
+        self.expect_valid(forms[XRAY_3D][0])
         volume, image = (pydicom.dcmread(f[0], stop_before_pixels=True) for f in (forms[XRAY_3D], forms[CT]))
         for keyword in ("PatientName", "StudyInstanceUID", "AccessionNumber", "FrameOfReferenceUID"):
             self.assertEqual(volume[keyword].value, image[keyword].value)
@@ -209,6 +217,38 @@ class DicomObjectsTest(support.ServiceTest):
         self.assertEqual(refined.XRay3DReconstructionSequence[0].AlgorithmType, "ITERATIVE")
         reference = refined.SharedFunctionalGroupsSequence[0].ReferencedImageSequence[0]
         self.assertEqual(reference.ReferencedSOPInstanceUID, source.SOPInstanceUID)
+
+    def test_a_phase_is_named_where_it_is_known_whose_it_is(self):
+        service = self.service()
+        heart = self.folder / "heart"
+        isocenter.must(
+            *("simulate", "--phantom", "thorax", "--out", heart, "--organ-motion", "heart", "--cycles", "12"),
+            *("--frames", "200", "--detector", "62x48", "--pitch-mm", "6", "--patient-id", support.PATIENT_ID),
+        )
+        groups = {
+            "cardiac": ("CardiacSynchronizationSequence", "NominalPercentageOfCardiacPhase", "NominalCardiacTriggerDelayTime"),
+            "respiratory": (
+                *("RespiratorySynchronizationSequence", "NominalPercentageOfRespiratoryPhase"),
+                "NominalRespiratoryTriggerDelayTime",
+            ),
+        }
+        for cycle, (group, percentage, delay) in groups.items():
+            streamed = isocenter.json_of(
+                "stream", heart, "--server", service.grpc, *support.GRID, "--fps", "100", "--phase-cycle", cycle
+            )
+            refined = isocenter.json_of("refine", streamed["job_id"], "--phase", "0.25", "--wait", "--server", service.grpc)
+            name = f"Nominal Percentage of {cycle.title()} Phase"
+            volume = self.check(service, refined["job_id"], extensions=(name,))
+            item = volume.SharedFunctionalGroupsSequence[0][group].value[0]
+            self.assertEqual(item[percentage].value, 25)
+            # 12 cycles in 199 hundredths of a second.
+            self.assertAlmostEqual(item[delay].value, 0.25 * 1990 / 12, delta=5)
+            self.assertTrue(volume.SeriesDescription.startswith(f"{cycle} phase 25 % (fdk) "), volume.SeriesDescription)
+            self.assertIn(f"{cycle} phase 25 % of width 20 %", volume.ImageComments)
+            self.assertEqual(volume.XRay3DReconstructionSequence[0].AlgorithmType, "FILTER_BACK_PROJ")
+            source = self.check(service, streamed["job_id"])
+            self.assertEqual(volume.FrameOfReferenceUID, source.FrameOfReferenceUID)
+            self.assertNotIn(group, source.SharedFunctionalGroupsSequence[0])
 
     def test_a_pair_shares_its_frame_of_reference(self):
         service = self.service()

@@ -142,6 +142,65 @@ class ReconstructTest(support.ServiceTest):
         self.assertEqual(refused.returncode, 1)
         self.assertIn("a motion cannot be told from 31 frames; legal is 32 or more", refused.stderr)
 
+    def test_a_phase_is_the_same_as_on_files(self):
+        # A heart that beats while the arm turns. The service is killed in the middle of the scan; the console goes on.
+        heart, grid = self.folder / "heart", ("--grid", "48x48x48", "--voxel-mm", "6")
+        isocenter.must(
+            *("simulate", "--phantom", "thorax", "--out", heart, "--organ-motion", "heart", "--cycles", "14"),
+            *("--frames", "240", "--detector", "78x60", "--pitch-mm", "5", "--seed", "3"),
+        )
+        service = self.service()
+        told = self.folder / "told.json"
+        console = self.background(
+            [isocenter.binary("isocenter"), "stream", heart, "--server", service.grpc, *grid, "--fps", "60", "--json", told], "console"
+        )
+        time.sleep(2)
+        self.assertIsNone(console.exit_code(), console.output())
+        service.kill()
+        service.start()
+        self.assertEqual(console.wait(120), 0, console.output())
+        result = support.read_json(told)
+        self.assertGreater(result["reconnects"], 0)
+        job = result["job_id"]
+        whole = self.fetch_voxels(service, job)
+        listed = {j["job_id"]: j for j in isocenter.json_of("jobs", "--server", service.grpc)}
+        self.assertEqual(listed[job]["phase_cycle"], "cardiac")
+
+        def on_files(*flags):
+            file = self.folder / "phase.mha"
+            isocenter.must("reconstruct", heart, *flags, "--backend", "cpu", *grid, "--out", file, "--overwrite")
+            return [
+                f.read_bytes().partition(b"ElementDataFile = LOCAL\n")[2]
+                for f in (sorted(self.folder.glob("phase-*.mha")) if "--gates" in flags else [file])
+            ]
+
+        refined = isocenter.json_of("refine", job, "--phase", "0.75", "--wait", "--server", service.grpc)
+        self.assertEqual((refined["phase"]["phase"], refined["phase"]["width"]), (0.75, 0.2))
+        self.assertEqual(refined["refines_job_id"], job)
+        voxels = self.fetch_voxels(service, refined["job_id"])
+        self.assertTrue(voxels == on_files("--phase", "0.75")[0], "other bits than on files")
+        self.assertFalse(voxels == whole, "a phase is not the scan")
+        # Beats lie further apart than 5 degrees, and it is said.
+        self.assertIn("phase 0.75", refined["warnings"][0])
+        self.assertGreater(refined["phase"]["largest_gap_deg"], 5)
+
+        cycle = isocenter.json_of("refine", job, "--gates", "4", "--wait", "--server", service.grpc)["jobs"]
+        self.assertEqual([j["phase"]["phase"] for j in cycle], [0, 0.25, 0.5, 0.75])
+        series = {j["result"]["series_instance_uid"] for j in [*cycle, refined]}
+        self.assertEqual(len(series), 5)
+        for gate, alone in zip(cycle, on_files("--gates", "4")):
+            self.assertTrue(self.fetch_voxels(service, gate["job_id"]) == alone, f"other bits than on files: {gate['phase']}")
+
+        # Too thin a gate is refused with figures, and no job of its cycle is begun.
+        before = isocenter.json_of("jobs", "--server", service.grpc)
+        refused = isocenter.call("refine", job, "--gates", "50", "--server", service.grpc)
+        self.assertEqual(refused.returncode, 1)
+        self.assertRegex(refused.stderr, r"holds \d of 240 frames; legal is 8 or more")
+        self.assertEqual(len(isocenter.json_of("jobs", "--server", service.grpc)), len(before))
+        still = self.stream(service)["job_id"]
+        refused = isocenter.call("refine", still, "--phase", "0", "--server", service.grpc)
+        self.assertIn("0 of 100 frames tell a phase", refused.stderr)
+
 
 def rmse(volume, truth):
     """HU, of samples as bytes."""

@@ -50,6 +50,9 @@ class PartsTest(support.ServiceTest):
                 frame.measured_matrix.value.extend(measured.ravel())
             expected = acquisition_pb2.AcquireRequest(frame=frame).SerializeToString()
             self.assertEqual(frame_message(index, pixels, measured, dose), expected)
+            with_phase = acquisition_pb2.AcquireRequest.FromString(frame_message(index, pixels, measured, dose, 0.25))
+            self.assertTrue(with_phase.frame.HasField("phase"))
+            self.assertEqual(with_phase.frame.phase, 0.25)
 
     def test_the_window_keeps_frames_until_they_are_acknowledged(self):
         window = FrameWindow(6, 3, 30)

@@ -206,6 +206,8 @@ class StreamingTest(PackageTest):
                 (r"pixels.strides", (0, np.asfortranarray(scan.frames[0]))),
                 (r"matrices.shape is \(1, 2, 4\)", (0, scan.frames[0], np.ones((2, 4)))),
                 (r"dose is 5000; legal is 0.001 to 1000", (0, scan.frames[0], None, 5000)),
+                (r"phase of frame 0 is 1; legal is 0 to less than 1", (0, scan.frames[0], None, 0, 0.99999999)),
+                (r"phase of frame 0 is nan", (0, scan.frames[0], None, 0, float("nan"))),
             ):
                 self.assert_says(isocenter.InvalidArgument, pattern, stream.send, *arguments)
             stream.send_all(scan.frames)

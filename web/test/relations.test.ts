@@ -28,6 +28,17 @@ test('second passes are told apart by what they are against', () => {
   assert.equal(shortName(named({ motion: true })), 'Motion, 09:30:10');
 });
 
+test('volumes of one phase are told apart by it', () => {
+  const now = new Date(2026, 2, 1, 12).getTime();
+  const begun = new Date(2026, 2, 1, 9, 30, 10).toISOString();
+  const phase = { phase: 0.125, width: 0.2, frames: 61, largest_gap_deg: 11.2, cycle_seconds: null };
+  const named = (algorithm: string, iterations: number) =>
+    refinedName({ ...job(begun), refinement: { algorithm, iterations, second_pass: null, phase } }, true, now);
+  assert.equal(named('fdk', 0), 'Refined: phase 12.5 %, FDK, 09:30:10');
+  assert.equal(named('os_sart', 5), 'Refined: phase 12.5 %, OS-SART, 5 iterations, 09:30:10');
+  assert.equal(shortName(named('os_sart', 5)), 'Phase 12.5 %');
+});
+
 test('in the corner of a picture stands what tells refinements apart', () => {
   assert.equal(shortName('Refined: OS-SART, 5 iterations, 09:30:10'), 'Refined, 09:30:10');
   assert.equal(shortName('Refined: OS-SART, 5 iterations'), 'Refined: OS-SART, 5 iterations');

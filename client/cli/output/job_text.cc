@@ -29,6 +29,12 @@ std::string StateName(v1::JobState state) {
       std::string(absl::StripPrefix(v1::JobState_Name(state), "JOB_STATE_")));
 }
 
+/// "unknown", "cardiac" or "respiratory".
+std::string PhaseCycleName(v1::PhaseCycle cycle) {
+  if (cycle == v1::PHASE_CYCLE_UNSPECIFIED) return "unknown";
+  return absl::AsciiStrToLower(absl::StripPrefix(v1::PhaseCycle_Name(cycle), "PHASE_CYCLE_"));
+}
+
 std::string ClassName(v1::JobClass job_class) {
   if (job_class == v1::JOB_CLASS_UNSPECIFIED) job_class = v1::JOB_CLASS_LIVE;
   return absl::AsciiStrToLower(
@@ -60,6 +66,11 @@ std::string SecondPassText(const v1::SecondPass& second_pass) {
   if (second_pass.cone_beam()) against.push_back("the cone-beam artefact");
   if (second_pass.motion()) against.push_back("motion");
   return absl::StrCat("second pass against ", absl::StrJoin(against, " and "));
+}
+
+std::string PhaseText(const v1::JobPhase& phase) {
+  return absl::StrFormat("phase %g of width %g, %d frames", phase.phase(), phase.width(),
+                         phase.frames());
 }
 
 std::string SetText(const v1::UsedCalibration& set) {
@@ -162,6 +173,13 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
                              {"motion", job.second_pass().motion()}};
     }
   }
+  if (job.has_phase()) {
+    json["phase"] = {{"phase", job.phase().phase()},
+                     {"width", job.phase().width()},
+                     {"frames", job.phase().frames()},
+                     {"largest_gap_deg", job.phase().largest_gap_deg()}};
+  }
+  if (job.has_phase_cycle()) json["phase_cycle"] = PhaseCycleName(job.phase_cycle());
   for (const v1::IterationReport& report : job.iteration()) {
     nlohmann::ordered_json& entry = json["iterations"].emplace_back(
         nlohmann::ordered_json{{"iteration", report.iteration()},
@@ -169,7 +187,7 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
                                {"seconds", report.seconds()}});
     if (report.has_objective()) entry["objective"] = report.objective();
   }
-  if (job.has_second_pass()) json["findings"] = job.finding();
+  if (job.has_second_pass() || job.has_phase()) json["findings"] = job.finding();
   if (job.has_motion()) json["motion"] = MotionJson(job.motion());
   json["warnings"] = nlohmann::ordered_json::array();
   for (const v1::JobWarning& warning : job.warning()) json["warnings"].push_back(warning.text());

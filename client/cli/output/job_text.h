@@ -14,6 +14,8 @@ std::string StateName(v1::JobState state);
 std::string ClassName(v1::JobClass job_class);
 /// One line of progress, e.g. "receiving: frames 120/248, back-projected 112".
 std::string ProgressLine(const v1::JobProgress& progress);
+/// "phase 0.25 of width 0.2, 61 frames".
+std::string PhaseText(const v1::JobPhase& phase);
 /// "second pass against metal and bone".
 std::string SecondPassText(const v1::SecondPass& second_pass);
 /// "room1-2026-01 (outside of its validity)".

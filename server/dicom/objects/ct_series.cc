@@ -63,6 +63,18 @@ const char* ImageType(const jobs::Job& job) {
   return IsDerived(job) ? "DERIVED\\PRIMARY\\AXIAL" : "ORIGINAL\\PRIMARY\\AXIAL";
 }
 
+/// The class has no place for phases; these attributes extend it, as its makers' do. Whose phase it
+/// is nobody guesses.
+void PutPhase(const jobs::Job& job, Attributes& put) {
+  if (!job.refinement.phase) return;
+  const double percent = 100 * job.refinement.phase->phase;
+  if (job.facts.phase_cycle == jobs::PhaseCycle::kCardiac) {
+    put.Float(DCM_NominalPercentageOfCardiacPhase, percent);
+  } else if (job.facts.phase_cycle == jobs::PhaseCycle::kRespiratory) {
+    put.Float(DCM_NominalPercentageOfRespiratoryPhase, percent);
+  }
+}
+
 void PutImage(const jobs::Job& job, Attributes& put) {
   put(DCM_SOPClassUID, UID_CTImageStorage);
   put(DCM_ImageType, ImageType(job));
@@ -77,6 +89,7 @@ void PutImage(const jobs::Job& job, Attributes& put) {
   put(DCM_RescaleType, "HU");
   put(DCM_WindowCenter, kWindowCenter);
   put(DCM_WindowWidth, kWindowWidth);
+  PutPhase(job, put);
 }
 
 }  // namespace

@@ -30,6 +30,11 @@ bool IsSubtraction(const jobs::Job& job) { return job.pair_role == jobs::PairRol
 
 bool IsDerived(const jobs::Job& job) { return IsSubtraction(job) || jobs::IsSecondPass(job); }
 
+bool Iterates(const jobs::Job& job) {
+  const bool phase_by_fdk = job.refinement.phase && job.progress.iterations_total == 0;
+  return jobs::IsRefinement(job) && !jobs::IsSecondPass(job) && !phase_by_fdk;
+}
+
 void PutDerivation(const jobs::Job& job, Attributes& put) {
   if (IsSubtraction(job)) {
     put(DCM_DerivationDescription, "fill minus mask, in Hounsfield units");

@@ -13,6 +13,8 @@ bool IsSubtraction(const jobs::Job& job);
 /// looks for metal and bone in the first volume and takes metal from there, or is that volume where
 /// nothing moved.
 bool IsDerived(const jobs::Job& job);
+/// A refinement by iterations: neither a second pass nor a phase by filtered back-projection.
+bool Iterates(const jobs::Job& job);
 
 /// How, in words and as a code. Only of what is derived.
 void PutDerivation(const jobs::Job& job, Attributes& put);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "server/dicom/objects/derivation.h"
 #include "server/dicom/objects/text.h"
 
 namespace isocenter::dicom {
@@ -21,6 +22,14 @@ std::string WarningKinds(const jobs::Job& job) {
   });
 }
 
+/// "cardiac phase 25 %"; of what is unknown "phase 25 %".
+std::string PhaseText(const jobs::Job& job) {
+  const jobs::PhaseCycle cycle = job.facts.phase_cycle.value_or(jobs::PhaseCycle::kUnknown);
+  const std::string whose =
+      cycle == jobs::PhaseCycle::kUnknown ? "" : absl::StrCat(jobs::Name(cycle), " ");
+  return absl::StrFormat("%sphase %.4g %%", whose, 100 * job.refinement.phase->phase);
+}
+
 /// "os_sqs, 6 iterations" or "second pass: metal and bone".
 std::string RefinementText(const jobs::Job& job) {
   if (const auto& second = job.refinement.second_pass) {
@@ -32,6 +41,7 @@ std::string RefinementText(const jobs::Job& job) {
     if (second->motion) against.push_back("motion");
     return absl::StrCat("second pass: ", absl::StrJoin(against, " and "));
   }
+  if (!Iterates(job)) return job.refinement.algorithm;
   return absl::StrCat(job.refinement.algorithm, ", ", job.progress.iterations_done, " iterations");
 }
 
@@ -40,10 +50,12 @@ std::string RefinementText(const jobs::Job& job) {
 std::string SeriesDescription(const jobs::Job& job) {
   if (jobs::IsRefinement(job)) {
     // What tells it from the series that it refines comes first: lists cut the rest off.
-    return absl::StrCat("Refined (", RefinementText(job), ") ",
-                        job.facts.series_description.empty()
-                            ? absl::StrCat("Cone-beam CT ", job.protocol)
-                            : job.facts.series_description);
+    const std::string what = job.refinement.phase
+                                 ? absl::StrCat(PhaseText(job), " (", RefinementText(job), ") ")
+                                 : absl::StrCat("Refined (", RefinementText(job), ") ");
+    return absl::StrCat(what, job.facts.series_description.empty()
+                                  ? absl::StrCat("Cone-beam CT ", job.protocol)
+                                  : job.facts.series_description);
   }
   if (!job.facts.series_description.empty()) return job.facts.series_description;
   if (job.pair_role == jobs::PairRole::kNone) return absl::StrCat("Cone-beam CT ", job.protocol);
@@ -62,13 +74,17 @@ std::string ImageComments(const jobs::Job& job) {
   if (!job.warnings.empty()) parts.push_back(absl::StrCat("warnings: ", WarningKinds(job)));
   if (jobs::IsRefinement(job)) {
     const std::string how =
-        jobs::IsSecondPass(job)
-            ? RefinementText(job)
-            : absl::StrCat(job.refinement.algorithm, " with projector ", job.refinement.projector,
-                           ", ", job.progress.iterations_done, " of ",
-                           job.progress.iterations_total, " iterations");
+        !Iterates(job) ? RefinementText(job)
+                       : absl::StrCat(job.refinement.algorithm, " with projector ",
+                                      job.refinement.projector, ", ", job.progress.iterations_done,
+                                      " of ", job.progress.iterations_total, " iterations");
     parts.push_back(
         absl::StrCat("refined from the frames of job ", job.source_job_ids.front(), " by ", how));
+    if (const auto& phase = job.refinement.phase) {
+      parts.push_back(absl::StrFormat(
+          "%s of width %.4g %%, %d frames, largest gap of the arc %.1f degrees", PhaseText(job),
+          100 * phase->width, phase->frames, phase->largest_gap_deg));
+    }
     if (!job.refinement.iterations.empty()) {
       parts.push_back(absl::StrFormat("relative residual %.4g",
                                       job.refinement.iterations.back().relative_residual));

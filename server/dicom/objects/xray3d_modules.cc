@@ -77,7 +77,7 @@ std::string AlgorithmDescription(const jobs::Job& job) {
                         second->cone_beam ? ", cone-beam artefact" : "",
                         second->motion ? ", motion of the object" : "");
   }
-  if (jobs::IsRefinement(job)) {
+  if (Iterates(job)) {
     return absl::StrCat(job.refinement.algorithm, ", projector ", job.refinement.projector, ", ",
                         job.progress.iterations_done, " iterations");
   }
@@ -92,6 +92,25 @@ void PutAnatomy(const jobs::Job& job, Attributes& put) {
   anatomy(DCM_FrameLaterality, laterality.empty() ? "U" : laterality);
   const AnatomicRegion region = RegionOf(CodeString(job.facts.body_part_examined));
   anatomy.Code(DCM_AnatomicRegionSequence, region.code, "SCT", region.meaning);
+}
+
+/// Of the same phase all frames are. The standard wants a time, too, which is known where that of
+/// the acquisition is; whose phase it is nobody guesses.
+void PutPhase(const jobs::Job& job, Attributes& put) {
+  const auto& phase = job.refinement.phase;
+  if (!phase || !(phase->cycle_seconds > 0)) return;
+  const double cycle_ms = 1000 * phase->cycle_seconds;
+  if (job.facts.phase_cycle == jobs::PhaseCycle::kCardiac) {
+    Attributes item = put.Item(DCM_CardiacSynchronizationSequence);
+    item.Float(DCM_NominalPercentageOfCardiacPhase, 100 * phase->phase);
+    item.Double(DCM_NominalCardiacTriggerDelayTime, phase->phase * cycle_ms);
+    item.Double(DCM_RRIntervalTimeNominal, cycle_ms);
+  } else if (job.facts.phase_cycle == jobs::PhaseCycle::kRespiratory) {
+    Attributes item = put.Item(DCM_RespiratorySynchronizationSequence);
+    item.Float(DCM_NominalPercentageOfRespiratoryPhase, 100 * phase->phase);
+    item.Double(DCM_NominalRespiratoryTriggerDelayTime, phase->phase * cycle_ms);
+    item.Double(DCM_RespiratoryIntervalTime, cycle_ms);
+  }
 }
 
 void PutFrameType(const jobs::Job& job, Attributes& put) {
@@ -204,8 +223,7 @@ void PutXray3dReconstruction(const jobs::Job& job, Attributes& put) {
   item(DCM_ApplicationName, kApplication);
   item(DCM_ApplicationVersion, ISOCENTER_VERSION);
   item(DCM_ApplicationManufacturer, kApplication);
-  const bool iterates = jobs::IsRefinement(job) && !jobs::IsSecondPass(job);
-  item(DCM_AlgorithmType, iterates ? "ITERATIVE" : "FILTER_BACK_PROJ");
+  item(DCM_AlgorithmType, Iterates(job) ? "ITERATIVE" : "FILTER_BACK_PROJ");
   item(DCM_AlgorithmDescription, Text(AlgorithmDescription(job), 64));
   item.Unsigned(DCM_AcquisitionIndex, 1);
 }
@@ -257,6 +275,7 @@ void PutSharedGroups(const jobs::Job& job, const std::vector<SourceSeries>& sour
   shared.Item(DCM_PlaneOrientationSequence)(DCM_ImageOrientationPatient,
                                             ImageOrientation(PatientGridOf(job)));
   PutAnatomy(job, shared);
+  PutPhase(job, shared);
   Attributes transformation = shared.Item(DCM_PixelValueTransformationSequence);
   transformation(DCM_RescaleIntercept, "0");
   transformation(DCM_RescaleSlope, "1");

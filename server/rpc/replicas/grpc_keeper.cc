@@ -58,6 +58,7 @@ class GrpcReplicaStream : public replicas::ReplicaStream {
     frame.set_pixels(std::move(pixels));
     if (measurement.matrix) *frame.mutable_measured_matrix() = wire::ToProto(*measurement.matrix);
     frame.set_dose(measurement.dose);
+    if (measurement.phase) frame.set_phase(*measurement.phase);
     return Send(request);
   }
 

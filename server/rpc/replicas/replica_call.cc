@@ -188,10 +188,15 @@ absl::Status ReplicaCall::HandleFrame(RawMessage::Frame raw) {
   const int index = static_cast<int>(raw.fields.index());
   // The job at which it would be refused later has no console that could send it again.
   ISO_RETURN_IF_ERROR(ops::CheckGivenDose(index, raw.fields.dose()));
+  const std::optional<float> phase = raw.phase();
+  if (phase) {
+    ISO_RETURN_IF_ERROR(CheckPhase(absl::StrCat("frame.phase of frame ", index), *phase));
+  }
   jobs::SpoolFrame frame{.index = index,
                          .pixels = std::move(raw.pixels),
                          .crc32c = raw.fields.crc32c(),
                          .dose = raw.fields.dose(),
+                         .phase = phase,
                          .memory = std::move(raw.memory)};
   if (raw.fields.has_measured_matrix()) {
     ISO_ASSIGN_OR_RETURN(frame.measured_matrix,

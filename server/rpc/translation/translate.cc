@@ -197,6 +197,15 @@ v1::Job ToProto(const jobs::Job& job) {
     proto.mutable_second_pass()->set_cone_beam(second_pass->cone_beam);
     proto.mutable_second_pass()->set_motion(second_pass->motion);
   }
+  if (job.facts.phase_cycle && !jobs::IsRefinement(job)) {
+    proto.set_phase_cycle(ToWire<v1::PhaseCycle>(*job.facts.phase_cycle));
+  }
+  if (const auto& phase = job.refinement.phase) {
+    proto.mutable_phase()->set_phase(phase->phase);
+    proto.mutable_phase()->set_width(phase->width);
+    proto.mutable_phase()->set_frames(phase->frames);
+    proto.mutable_phase()->set_largest_gap_deg(phase->largest_gap_deg);
+  }
   for (const jobs::IterationReport& report : job.refinement.iterations) {
     *proto.add_iteration() = ReportToProto(report);
   }

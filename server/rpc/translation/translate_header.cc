@@ -16,6 +16,7 @@
 #include "server/rpc/translation/known_geometry.h"
 #include "server/rpc/translation/translate.h"
 #include "server/rpc/translation/translate_refinement.h"
+#include "server/rpc/translation/wire_enum.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -66,6 +67,11 @@ absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& he
                    absl::StrCat("messages of at most ", max_message_bytes, " bytes"));
   }
   return wire::AcquisitionFromProto(header);
+}
+
+absl::StatusOr<jobs::PhaseCycle> PhaseCycleOf(int number) {
+  if (const auto cycle = FromWire<v1::PhaseCycle, jobs::PhaseCycle>(number)) return *cycle;
+  return Illegal("phase_cycle", absl::StrCat(number), "a PhaseCycle of this version");
 }
 
 absl::StatusOr<jobs::PairRole> PairRoleOf(const v1::AcquisitionPair& pair) {
@@ -190,6 +196,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
   };
   if (header.deadline_seconds() > 0) request.deadline = absl::Seconds(header.deadline_seconds());
   ISO_ASSIGN_OR_RETURN(request.job_class, JobClassFromProto(header.job_class()));
+  ISO_ASSIGN_OR_RETURN(request.phase_cycle, PhaseCycleOf(header.phase_cycle()));
   if (header.has_pair()) {
     ISO_ASSIGN_OR_RETURN(request.pair_role, PairRoleOf(header.pair()));
     request.pair_id = header.pair().pair_id();

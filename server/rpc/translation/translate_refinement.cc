@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/gating/along_cycle.h"
 #include "server/rpc/translation/field_checks.h"
 
 namespace isocenter::rpc {
@@ -33,6 +34,75 @@ std::string RecordOf(const v1::ReconstructionProtocol& protocol) {
   std::string text;
   printer.PrintToString(protocol, &text);
   return text;
+}
+
+/// Of a protocol without a refinement: a volume of a phase, which whoever asks for it adds.
+pipeline::RefinementRequest RequestOf(const config::Protocol& protocol) {
+  pipeline::RefinementRequest request{.protocol = protocol.description.name(),
+                                      .fdk = protocol.settings,
+                                      .settings = recon::GatedSettings(),
+                                      .dicom_forms = protocol.dicom_forms,
+                                      .record = RecordOf(protocol.description)};
+  if (protocol.refinement) {
+    request.settings = protocol.refinement->settings;
+    request.deadline = protocol.refinement->deadline;
+  }
+  return request;
+}
+
+constexpr double kDefaultWidth = 0.2;
+
+absl::StatusOr<PhaseWindow> WindowOf(const v1::PhaseWindow& phase) {
+  const uint32_t most = recon::kMostPhases;
+  if (phase.of_phases() == 1 || phase.of_phases() > most) {
+    return Illegal("phase.of_phases", absl::StrCat(phase.of_phases()),
+                   absl::StrCat("0, 2 to ", most));
+  }
+  if (!(phase.phase() >= 0 && phase.phase() < 1)) {
+    return Illegal("phase.phase", absl::StrCat(phase.phase()), "0 to less than 1");
+  }
+  if (!(phase.width() >= 0 && phase.width() <= 1)) {
+    return Illegal("phase.width", absl::StrCat(phase.width()), "0 to 1");
+  }
+  const double width = phase.of_phases() > 0 ? 1.0 / phase.of_phases() : kDefaultWidth;
+  return PhaseWindow{.centre = phase.phase(), .width = phase.width() > 0 ? phase.width() : width};
+}
+
+/// The protocol that is asked for, or that of the job without what follows its first volume.
+absl::StatusOr<config::Protocol> PhaseProtocol(const v1::RefineJobRequest& request,
+                                               const std::string& source_protocol,
+                                               const config::ProtocolBook& protocols) {
+  if (request.has_second_pass()) {
+    return absl::InvalidArgumentError("second_pass is set with phase; legal is one of them");
+  }
+  const bool named = !request.protocol().empty();
+  ISO_ASSIGN_OR_RETURN(const config::Protocol* protocol,
+                       protocols.Find(named ? request.protocol() : source_protocol));
+  if (named && protocol->description.refinement().has_second_pass()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("phase is set with protocol '", request.protocol(),
+                     "', which has a second pass; legal is a protocol without"));
+  }
+  if (named) return *protocol;
+  v1::ReconstructionProtocol description = protocol->description;
+  description.clear_refinement();
+  return config::ProtocolFromProto(description);
+}
+
+absl::StatusOr<pipeline::RefinementRequest> PhaseOf(const v1::RefineJobRequest& request,
+                                                    const std::string& source_protocol,
+                                                    const config::ProtocolBook& protocols) {
+  ISO_ASSIGN_OR_RETURN(const PhaseWindow window, WindowOf(request.phase()));
+  ISO_ASSIGN_OR_RETURN(const config::Protocol protocol,
+                       PhaseProtocol(request, source_protocol, protocols));
+  pipeline::RefinementRequest translated = RequestOf(protocol);
+  recon::GatedSettings gated{.window = window};
+  if (const auto* const iterative = std::get_if<recon::IterativeSettings>(&translated.settings)) {
+    gated.iterative = *iterative;
+  }
+  translated.settings = gated;
+  translated.of_phases = static_cast<int>(request.phase().of_phases());
+  return translated;
 }
 
 /// The filter and the water of a protocol, with the second pass that was asked for.
@@ -67,12 +137,7 @@ absl::StatusOr<config::Protocol> ProtocolOf(const v1::RefineJobRequest& request,
 
 std::optional<pipeline::RefinementRequest> RefinementOf(const config::Protocol& protocol) {
   if (!protocol.refinement) return std::nullopt;
-  return pipeline::RefinementRequest{.protocol = protocol.description.name(),
-                                     .fdk = protocol.settings,
-                                     .settings = protocol.refinement->settings,
-                                     .deadline = protocol.refinement->deadline,
-                                     .dicom_forms = protocol.dicom_forms,
-                                     .record = RecordOf(protocol.description)};
+  return RequestOf(protocol);
 }
 
 absl::StatusOr<pipeline::RefinementRequest> TranslateRefineRequest(
@@ -84,9 +149,14 @@ absl::StatusOr<pipeline::RefinementRequest> TranslateRefineRequest(
                    absl::StrCat("0 to ", kLongestDeadline));
   }
   ISO_ASSIGN_OR_RETURN(const jobs::JobClass job_class, ClassOf(request.job_class()));
-  ISO_ASSIGN_OR_RETURN(const config::Protocol protocol,
-                       ProtocolOf(request, source_protocol, protocols));
-  pipeline::RefinementRequest translated = *RefinementOf(protocol);
+  pipeline::RefinementRequest translated;
+  if (request.has_phase()) {
+    ISO_ASSIGN_OR_RETURN(translated, PhaseOf(request, source_protocol, protocols));
+  } else {
+    ISO_ASSIGN_OR_RETURN(const config::Protocol protocol,
+                         ProtocolOf(request, source_protocol, protocols));
+    translated = *RefinementOf(protocol);
+  }
   translated.job_class = job_class;
   translated.request_id = request.request_id();
   if (request.deadline_seconds() > 0) {
@@ -102,9 +172,7 @@ absl::StatusOr<pipeline::RefinementRequest> TranslateRefinementRecord(const std:
         absl::StrCat("the recipe of a refinement, ", record.size(), " bytes, cannot be read"));
   }
   ISO_ASSIGN_OR_RETURN(const config::Protocol protocol, config::ProtocolFromProto(kept));
-  std::optional<pipeline::RefinementRequest> request = RefinementOf(protocol);
-  if (!request) return absl::DataLossError("the recipe of a refinement has none");
-  return *std::move(request);
+  return RequestOf(protocol);
 }
 
 }  // namespace isocenter::rpc

@@ -20,8 +20,8 @@ absl::StatusOr<pipeline::RefinementRequest> TranslateRefineRequest(
     const v1::RefineJobRequest& request, const std::string& source_protocol,
     const config::ProtocolBook& protocols);
 
-/// RefinementRequest::record as RefinementOf made it, perhaps before a restart. Errors: DATA_LOSS,
-/// INVALID_ARGUMENT.
+/// RefinementRequest::record as it was made, perhaps before a restart; a phase, which it does not
+/// hold, is the job's (pipeline::AddPhase). Errors: DATA_LOSS, INVALID_ARGUMENT.
 absl::StatusOr<pipeline::RefinementRequest> TranslateRefinementRecord(const std::string& record);
 
 }  // namespace isocenter::rpc

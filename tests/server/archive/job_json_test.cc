@@ -53,6 +53,20 @@ TEST(JobJsonTest, AMotionComesBack) {
   EXPECT_EQ(read->refinement.motion->poses[0].turn_z_deg, 6.5);
 }
 
+TEST(JobJsonTest, APhaseComesBack) {
+  jobs::Job job = FullJob();
+  EXPECT_FALSE(JobFromJson(JobToJson(job))->facts.phase_cycle.has_value());
+  job.facts.phase_cycle = jobs::PhaseCycle::kCardiac;
+  job.refinement.phase = {
+      .phase = 0.25, .width = 0.2, .frames = 61, .largest_gap_deg = 11.5, .cycle_seconds = 0.8};
+  const auto read = JobFromJson(JobToJson(job));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->facts.phase_cycle, jobs::PhaseCycle::kCardiac);
+  ASSERT_TRUE(read->refinement.phase.has_value());
+  EXPECT_EQ(read->refinement.phase->phase, 0.25);
+  EXPECT_EQ(JobToJson(*read), JobToJson(job));
+}
+
 TEST(JobJsonTest, TheSetOfItsMatricesComesBack) {
   jobs::Job job = FullJob();
   job.facts.geometry =

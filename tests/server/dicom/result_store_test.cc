@@ -490,6 +490,48 @@ TEST_F(ResultStoreTest, ASecondPassIsDerivedFromTheFirstVolume) {
   EXPECT_EQ(Validate(files[slice]), absl::StrCat("CTImage\n", kPrivateScheme));
 }
 
+TEST_F(ResultStoreTest, APhaseIsNamedAndIsAHeartsOnlyWhereThatIsKnown) {
+  const jobs::Job source = TestJob("source");
+  ASSERT_TRUE(
+      store_->Store(source, View(TestVolume(source.grid), source.grid), nullptr, nullptr).ok());
+  struct Cycle {
+    jobs::PhaseCycle cycle;
+    const char* description;
+    bool cardiac, respiratory;
+  };
+  for (const Cycle& expected :
+       {Cycle{jobs::PhaseCycle::kUnknown, "phase 12.5 % (fdk) Cone-beam CT fdk", false, false},
+        Cycle{jobs::PhaseCycle::kCardiac, "cardiac phase 12.5 % (fdk) Cone-beam CT fdk", true,
+              false},
+        Cycle{jobs::PhaseCycle::kRespiratory, "respiratory phase 12.5 % (fdk) Cone-beam CT fdk",
+              false, true}}) {
+    jobs::Job job = TestJob(absl::StrCat("phase-", jobs::Name(expected.cycle)));
+    job.protocol = "fdk";
+    job.source_job_ids = {source.id};
+    job.facts.phase_cycle = expected.cycle;
+    job.refinement = {.algorithm = "fdk",
+                      .phase = jobs::PhaseFacts{.phase = 0.125,
+                                                .width = 0.2,
+                                                .frames = 61,
+                                                .largest_gap_deg = 11.25,
+                                                .cycle_seconds = 0.8}};
+    job.progress.iterations_done = job.progress.iterations_total = 0;
+    const auto files = StoreAndList(job, TestVolume(job.grid));
+    DcmFileFormat file;
+    ASSERT_TRUE(file.loadFile(files[3].c_str()).good());
+    DcmDataset& dataset = *file.getDataset();
+    EXPECT_EQ(String(dataset, DCM_SeriesDescription), expected.description);
+    EXPECT_THAT(String(dataset, DCM_ImageComments),
+                HasSubstr("phase 12.5 % of width 20 %, 61 frames, largest gap of the arc 11.2"));
+    EXPECT_EQ(dataset.tagExists(DCM_NominalPercentageOfCardiacPhase), expected.cardiac);
+    EXPECT_EQ(dataset.tagExists(DCM_NominalPercentageOfRespiratoryPhase), expected.respiratory);
+    Float32 percent = 12.5F;
+    if (expected.cardiac) dataset.findAndGetFloat32(DCM_NominalPercentageOfCardiacPhase, percent);
+    EXPECT_EQ(percent, 12.5F);
+    EXPECT_EQ(String(dataset, DCM_ImageType), "ORIGINAL\\PRIMARY\\AXIAL");
+  }
+}
+
 TEST_F(ResultStoreTest, ImagesSayWhatTheyWereCorrectedWith) {
   jobs::Job job = TestJob("calibrated");
   job.facts.calibration = jobs::UsedCalibration{

@@ -271,6 +271,44 @@ TEST_F(Xray3dVolumeTest, ARefinementRefersToTheVolumeThatItRefines) {
             "ITERATIVE");
 }
 
+TEST_F(Xray3dVolumeTest, APhaseOfAHeartIsInTheSynchronizationGroup) {
+  const jobs::Job source = TestJobInBothForms("source");
+  jobs::Job job = Refinement(source, Store(source));
+  job.refinement.algorithm = "fdk";
+  job.refinement.iterations.clear();
+  job.progress.iterations_done = job.progress.iterations_total = 0;
+  job.facts.phase_cycle = jobs::PhaseCycle::kCardiac;
+  job.refinement.phase = {.phase = 0.25, .width = 0.2, .frames = 61, .cycle_seconds = 0.8};
+  Store(job);
+  DcmFileFormat file;
+  ASSERT_TRUE(file.loadFile(VolumeFile(job).c_str()).good());
+  DcmItem& group = Item(Item(*file.getDataset(), DCM_SharedFunctionalGroupsSequence),
+                        DCM_CardiacSynchronizationSequence);
+  Float32 percent = 0;
+  Float64 delay = 0, interval = 0;
+  EXPECT_TRUE(group.findAndGetFloat32(DCM_NominalPercentageOfCardiacPhase, percent).good());
+  EXPECT_TRUE(group.findAndGetFloat64(DCM_NominalCardiacTriggerDelayTime, delay).good());
+  EXPECT_TRUE(group.findAndGetFloat64(DCM_RRIntervalTimeNominal, interval).good());
+  EXPECT_EQ(percent, 25);
+  EXPECT_NEAR(delay, 200, 1e-9);
+  EXPECT_NEAR(interval, 800, 1e-9);
+  EXPECT_EQ(Validate(VolumeFile(job)), Validate(VolumeFile(source)));
+
+  // Without a time the group would not be legal, and without a cycle it would claim a heart.
+  for (const auto cycle : {jobs::PhaseCycle::kCardiac, jobs::PhaseCycle::kUnknown}) {
+    jobs::Job other = job;
+    other.id = absl::StrCat("other-", jobs::Name(cycle));
+    other.facts.phase_cycle = cycle;
+    if (cycle == jobs::PhaseCycle::kCardiac) other.refinement.phase->cycle_seconds = 0;
+    Store(other);
+    DcmFileFormat without;
+    ASSERT_TRUE(without.loadFile(VolumeFile(other).c_str()).good());
+    DcmItem& shared = Item(*without.getDataset(), DCM_SharedFunctionalGroupsSequence);
+    EXPECT_FALSE(shared.tagExists(DCM_CardiacSynchronizationSequence));
+    EXPECT_FALSE(shared.tagExists(DCM_RespiratorySynchronizationSequence));
+  }
+}
+
 TEST_F(Xray3dVolumeTest, ASecondPassIsDerivedFromTheFirstVolume) {
   const jobs::Job source = TestJobInBothForms("source");
   jobs::Job job = Refinement(source, Store(source));

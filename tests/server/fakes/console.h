@@ -36,6 +36,8 @@ class Console : public pipeline::FrameProducer {
   std::function<std::string(int view)> pixels;
   /// Of every frame; 0: it is not told.
   float dose = 0;
+  /// What frames tell of their phases; null: nothing.
+  std::function<std::optional<float>(int view)> phase;
 
   /// Sends one frame, in two pieces of odd length, and waits for room as a stream does.
   absl::Status SendOne(int view, std::optional<uint32_t> crc32c = std::nullopt) {
@@ -52,7 +54,8 @@ class Console : public pipeline::FrameProducer {
                                  .pixels = {whole.first(kFirst), whole.subspan(kFirst)},
                                  .memory = bytes,
                                  .crc32c = crc32c,
-                                 .dose = dose});
+                                 .dose = dose,
+                                 .phase = phase ? phase(view) : std::nullopt});
     if (!room.ok()) return room.status();
     if (*room) return absl::OkStatus();
     absl::MutexLock lock(&mutex_);

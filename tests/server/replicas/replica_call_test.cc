@@ -141,7 +141,8 @@ TEST_F(ReplicaCallTest, FramesGapsAndTheEndAreKept) {
   const auto has = stream->Begin(HeaderOf("job"));
   ASSERT_TRUE(has.ok()) << has.status();
   EXPECT_THAT(*has, ElementsAre(false, false, false));
-  jobs::FrameMeasurement measured{.matrix = spool::MatrixOf(1), .dose = spool::DoseOf(1)};
+  jobs::FrameMeasurement measured{
+      .matrix = spool::MatrixOf(1), .dose = spool::DoseOf(1), .phase = spool::PhaseOf(1)};
   ASSERT_TRUE(stream->SendFrame(1, PixelsOf(1), measured).ok());
   EXPECT_EQ(*stream->AwaitKept(), 1);
   ASSERT_TRUE(stream->SendGap(2).ok());

@@ -40,11 +40,14 @@ class TakeoverTest : public pipeline::EngineTest {
     ASSERT_TRUE(writer.ok()) << writer.status();
     for (int view = first; view <= last; ++view) {
       auto pixels = std::make_shared<std::string>(SmallFrame(request_.acquisition, view));
-      ASSERT_TRUE(
-          spool::AppendNow(
-              (*writer)->frames(),
-              {.index = view, .pixels = {std::as_bytes(std::span(*pixels))}, .memory = pixels})
-              .ok());
+      ASSERT_TRUE(spool::AppendNow(
+                      (*writer)->frames(),
+                      {.index = view,
+                       .pixels = {std::as_bytes(std::span(*pixels))},
+                       .phase = tells_phases_ ? std::optional(0.025F * static_cast<float>(view))
+                                              : std::nullopt,
+                       .memory = pixels})
+                      .ok());
     }
     if (!finished) return;
     ASSERT_TRUE((*writer)->frames().Finish().ok());
@@ -66,6 +69,7 @@ class TakeoverTest : public pipeline::EngineTest {
 
   isocenter::testing::TemporaryDirectory directory_;
   pipeline::AcquisitionRequest request_ = SmallRequest();
+  bool tells_phases_ = false;  // of the frames of copies
   std::unique_ptr<ReplicaStore> store_;
   std::atomic<int> taken_over_ = 0;
   std::atomic<int> seconds_ahead_ = 0;  // of a store's clock
@@ -92,6 +96,27 @@ TEST_F(TakeoverTest, AllFramesMakeTheVolumeUnderTheJobsId) {
   EXPECT_EQ(VolumeOf(kJob), Batch());
   EXPECT_TRUE(Eventually([&] { return IsGone(); }));
   EXPECT_EQ(taken_over_, 1);
+}
+
+TEST_F(TakeoverTest, PhasesGoAlong) {
+  request_.phase_cycle = jobs::PhaseCycle::kRespiratory;
+  tells_phases_ = true;
+  Keep(0, 9, false);
+  TakeOver();
+  ASSERT_TRUE(Eventually([&] { return HasJob(); }));
+  AwaitSpooled(kJob, 10);
+  ASSERT_TRUE(Eventually([&] { return IsGone(); }));
+  const auto accepted = service_->engine->Resume({.job_id = kJob, .caller = "token room1"});
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_EQ(accepted->job->spool()->phases()[9], 0.025F * 9);
+  EXPECT_FALSE(accepted->job->spool()->phases()[10].has_value());
+  const auto console = *Console::Attach(accepted->job);
+  EXPECT_EQ(console->SendOne(10).code(), absl::StatusCode::kInvalidArgument);  // tells none
+  console->phase = [](int view) { return 0.025F * static_cast<float>(view); };
+  ASSERT_TRUE(console->Send(10, kFrames).ok());
+  ASSERT_TRUE(console->Finish().ok());
+  EXPECT_EQ(AwaitEnd(kJob).state, jobs::JobState::kCompleted);
+  EXPECT_EQ(Job(kJob).facts.phase_cycle, jobs::PhaseCycle::kRespiratory);
 }
 
 TEST_F(TakeoverTest, AllFramesNeedNoEnd) {

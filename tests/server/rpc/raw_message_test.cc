@@ -38,6 +38,7 @@ v1::AcquireRequest WholeFrame(int bytes = 5000) {
   frame.set_has_checksum(true);
   for (int i = 0; i < 12; ++i) frame.mutable_measured_matrix()->add_value(i);
   frame.set_dose(1.25F);
+  frame.set_phase(0.75F);
   return message;
 }
 
@@ -63,6 +64,9 @@ void ExpectSameAsProtobuf(const std::string& bytes, size_t piece) {
   EXPECT_EQ(fields.has_checksum(), expected.frame().has_checksum());
   EXPECT_EQ(std::bit_cast<uint32_t>(fields.dose()),
             std::bit_cast<uint32_t>(expected.frame().dose()));
+  EXPECT_EQ(fields.has_phase(), expected.frame().has_phase());
+  EXPECT_EQ(std::bit_cast<uint32_t>(fields.phase()),
+            std::bit_cast<uint32_t>(expected.frame().phase()));
   EXPECT_EQ(fields.has_measured_matrix(), expected.frame().has_measured_matrix());
   EXPECT_EQ(fields.measured_matrix().SerializeAsString(),
             expected.frame().measured_matrix().SerializeAsString());

@@ -187,6 +187,26 @@ TEST(TranslateJob, AMotionThatWasFoundIsToldInFull) {
   jobs::VisitMembers(WireCheck(proto.motion().pose(1)), job.refinement.motion->poses[1]);
 }
 
+TEST(TranslateJob, APhaseSaysWhatItIsOf) {
+  jobs::Job scan;
+  EXPECT_FALSE(ToProto(scan).has_phase_cycle());
+  EXPECT_FALSE(ToProto(scan).has_phase());
+  scan.facts.phase_cycle = jobs::PhaseCycle::kUnknown;
+  EXPECT_TRUE(ToProto(scan).has_phase_cycle());
+  EXPECT_EQ(ToProto(scan).phase_cycle(), v1::PHASE_CYCLE_UNSPECIFIED);
+  scan.facts.phase_cycle = jobs::PhaseCycle::kRespiratory;
+  EXPECT_EQ(ToProto(scan).phase_cycle(), v1::PHASE_CYCLE_RESPIRATORY);
+  jobs::Job refined = scan;
+  refined.source_job_ids = {"j"};
+  refined.refinement.algorithm = "fdk";
+  refined.refinement.phase = {
+      .phase = 0.25, .width = 0.2, .frames = 61, .largest_gap_deg = 11.5, .cycle_seconds = 0.8};
+  const v1::Job proto = ToProto(refined);
+  EXPECT_FALSE(proto.has_phase_cycle());                           // has no frames of its own
+  jobs::VisitMembers(WireCheck(proto.phase(), {"cycle_seconds"}),  // of DICOM
+                     *refined.refinement.phase);
+}
+
 /// Every value has a number of its own, and every number of the wire but 0 is one's.
 template <class Wire, class Enum>
 void ExpectSameValues() {

@@ -67,6 +67,25 @@ TEST_F(FormatTest, ATinyFileByteForByte) {
   }
 }
 
+// A frame without a phase is, byte for byte, one of before there were phases (above).
+TEST(Format, ASlotTellsItsPhase) {
+  const Layout layout = *MakeLayout(1, 4, 0);
+  SlotHeader slot{.payload_bytes = 4, .phase = 0.25F};
+  const SlotHeaderBytes with = EncodeSlot(slot, 7);
+  EXPECT_EQ(with[0x0C], std::byte{4});
+  float stored = 0;
+  std::memcpy(&stored, with.data() + 0x8C, sizeof(stored));
+  EXPECT_EQ(stored, 0.25F);
+  ASSERT_TRUE(DecodeSlot(with, 7, 0, layout).has_value());
+  EXPECT_EQ(DecodeSlot(with, 7, 0, layout)->phase, 0.25F);
+  slot.phase = 0;  // is told, too
+  EXPECT_EQ(DecodeSlot(EncodeSlot(slot, 7), 7, 0, layout)->phase, 0.0F);
+  slot.phase.reset();
+  const SlotHeaderBytes without = EncodeSlot(slot, 7);
+  EXPECT_EQ(without[0x0C], std::byte{0});
+  EXPECT_EQ(DecodeSlot(without, 7, 0, layout)->phase, std::nullopt);
+}
+
 TEST(Format, BoundsOfTheLayout) {
   for (const auto& [frames, frame_bytes, acquisition] : {std::array<int64_t, 3>{0, 1, 0},
                                                          {-1, 1, 0},

@@ -106,6 +106,20 @@ TEST_P(JobFileTest, GapsStand) {
   EXPECT_EQ((*job)->Read(1, pixels).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST_P(JobFileTest, PhasesAreOfFramesThatAreThere) {
+  {
+    const auto job = Create("job", 4, 100);
+    for (const int index : {3, 0}) EXPECT_TRUE(AppendNow(*job, FrameOf(index, 100)).ok());
+    EXPECT_TRUE(job->DeclareGap(1).ok());
+    EXPECT_TRUE(AppendNow(*job, FrameOf(1, 100)).ok());  // late: not used
+    EXPECT_THAT(job->phases(), ElementsAre(std::nullopt, std::nullopt, std::nullopt, PhaseOf(3)));
+  }
+  Restart();
+  const auto job = spool_->Open("job");
+  ASSERT_TRUE(job.ok());
+  EXPECT_THAT((*job)->phases(), ElementsAre(std::nullopt, std::nullopt, std::nullopt, PhaseOf(3)));
+}
+
 TEST_P(JobFileTest, WrongFramesAreRefused) {
   const auto job = Create("job", 2, 64);
   EXPECT_EQ(AppendNow(*job, FrameOf(2, 64)).code(), absl::StatusCode::kInvalidArgument);

@@ -42,8 +42,13 @@ inline ProjectionMatrix MatrixOf(int index) {
 
 inline float DoseOf(int index) { return index % 3 == 2 ? 1 + static_cast<float>(index) / 16 : 0; }
 
-/// In pieces of odd lengths, an empty one among them; odd frames have a measured matrix, each third
-/// one a dose.
+/// 0 is a phase, too.
+inline std::optional<float> PhaseOf(int index) {
+  return index % 2 == 1 ? std::optional(static_cast<float>(index - 1) / 1024) : std::nullopt;
+}
+
+/// In pieces of odd lengths, an empty one among them; odd frames have a measured matrix and a
+/// phase, each third one a dose.
 inline jobs::SpoolFrame FrameOf(int index, int64_t bytes) {
   auto pixels = std::make_shared<Bytes>(PixelsOf(index, bytes));
   const std::span<const std::byte> all(*pixels);
@@ -53,6 +58,7 @@ inline jobs::SpoolFrame FrameOf(int index, int64_t bytes) {
   frame.pixels = {all.first(cut), {}, all.subspan(cut)};
   if (index % 2 == 1) frame.measured_matrix = MatrixOf(index);
   frame.dose = DoseOf(index);
+  frame.phase = PhaseOf(index);
   frame.memory = std::move(pixels);
   return frame;
 }
@@ -79,6 +85,8 @@ inline void ExpectFrame(jobs::JobSpool& job, int index, int64_t bytes) {
     EXPECT_EQ(*told->matrix, MatrixOf(index));
   }
   EXPECT_EQ(told->dose, DoseOf(index));
+  EXPECT_EQ(told->phase, PhaseOf(index));
+  EXPECT_EQ(job.phases()[index], PhaseOf(index));
 }
 
 inline Bytes ReadFile(const std::filesystem::path& path) {

@@ -103,6 +103,9 @@ export interface Job {
   refines_job_id: string | null;
   // Of a refinement that does not iterate.
   second_pass: SecondPass | null;
+  // Of a volume of one phase of a moving organ; of a scan whose frames tell phases, what these are of.
+  phase?: Phase | null;
+  phase_cycle?: 'cardiac' | 'respiratory' | 'unknown' | null;
   source_job_ids: string[];
   create_time: string;
   end_time: string | null;
@@ -151,6 +154,15 @@ export interface Motion {
   entropy_after: number;
 }
 
+// The part of a cycle that a volume is of: 0.25 of width 0.2.
+export interface Phase {
+  phase: number;
+  width: number;
+  frames: number;
+  largest_gap_deg: number;
+  cycle_seconds: number | null;
+}
+
 export type Relation = 'fdk' | 'refined' | 'mask' | 'fill' | 'subtraction';
 
 export interface RelatedJob {
@@ -160,7 +172,7 @@ export interface RelatedJob {
   protocol: string;
   create_time: string;
   // Of a refinement: how it was made, and how many iterations are done.
-  refinement: { algorithm: string; iterations: number; second_pass: SecondPass | null } | null;
+  refinement: { algorithm: string; iterations: number; second_pass: SecondPass | null; phase?: Phase | null } | null;
 }
 
 export interface JobDetail extends Job {
@@ -176,7 +188,7 @@ export interface JobDetail extends Job {
     filter_description: string | null;
     calibration: { name: string; crc32c: number; outside_validity: boolean; created: string | null } | null;
   };
-  refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null; findings: string[]; motion: Motion | null } | null;
+  refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null; findings: string[]; motion: Motion | null; phase?: Phase | null } | null;
   warnings: { kind: string; frame_index: number | null; text: string }[];
   related: RelatedJob[];
   has_trace: boolean;

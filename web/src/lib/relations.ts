@@ -1,5 +1,5 @@
 // What related jobs are called.
-import type { JobDetail, RelatedJob, Relation, SecondPass } from '../api/types.ts';
+import type { JobDetail, Phase, RelatedJob, Relation, SecondPass } from '../api/types.ts';
 import { algorithmName, plural, time } from './format.ts';
 
 export const RELATIONS: Record<Relation, string> = {
@@ -14,10 +14,22 @@ export function againstText(pass: SecondPass): string {
   return `against ${all.filter(Boolean).join(' and ')}`;
 }
 
+// "phase 25 %" of the cycle.
+export function phaseText({ phase }: Pick<Phase, 'phase'>): string {
+  return `phase ${Number((100 * phase).toFixed(1))} %`;
+}
+
 function howMade(job: Refined): string {
+  const phase = job.refinement?.phase;
+  if (phase) return `${phaseText(phase)}, ${howIterated(job) || RELATIONS.fdk}`;
   if (job.refinement?.second_pass) return againstText(job.refinement.second_pass);
-  const { algorithm, iterations } = job.refinement ?? { algorithm: '', iterations: 0 };
-  return iterations > 0 ? `${algorithmName(algorithm)}, ${plural(iterations, 'iteration', 'iterations')}` : job.protocol;
+  return howIterated(job) || job.protocol;
+}
+
+// Empty where there is no iteration.
+function howIterated({ refinement }: Refined): string {
+  if (!refinement || refinement.iterations === 0) return '';
+  return `${algorithmName(refinement.algorithm)}, ${plural(refinement.iterations, 'iteration', 'iterations')}`;
 }
 
 // What a refinement is called beside others: algorithm and iterations, or what a second pass is against, and when it was begun where there are several.
@@ -26,8 +38,10 @@ export function refinedName(job: Refined, several: boolean, now: number): string
 }
 
 // Of a name, what fits into the corner of a picture: of refinements that are told apart by their time, that; of second passes what they
-// are against.
+// are against, of phases the phase.
 export function shortName(name: string): string {
+  const phase = /^\w+: p(hase [^,]+)/.exec(name);
+  if (phase) return `P${phase[1]!}`;
   const against = /^\w+: against (.)(.*)$/.exec(name);
   if (against) return `${against[1]!.toUpperCase()}${against[2]}`;
   const parts = name.split(', ');
@@ -46,6 +60,7 @@ export function relatedName(related: RelatedJob, all: RelatedJob[], besides: boo
 export function asRelated(job: JobDetail): Refined {
   const refinement = job.refinement && {
     algorithm: job.refinement.algorithm, iterations: job.progress.iterations_done, second_pass: job.refinement.second_pass,
+    phase: job.refinement.phase ?? null,
   };
   return { job_id: job.job_id, protocol: job.protocol, create_time: job.create_time, refinement };
 }

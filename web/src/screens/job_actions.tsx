@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { type Job as JobMessage, type JobDetail, type RefinementOffer, type Transfers, placeOf } from '../api/types.ts';
 import { isStuck } from '../lib/destinations.ts';
 import { algorithmName, bytes, coarseSeconds, plural } from '../lib/format.ts';
-import { againstText, relatedName } from '../lib/relations.ts';
+import { againstText, phaseText, relatedName } from '../lib/relations.ts';
 import { go, href, jobHref } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { Empty } from '../ui/bits.tsx';
@@ -30,7 +30,7 @@ export function JobActions({ job }: { job: JobDetail }) {
       {store.may('operator') && store.status?.transfers_enabled && <button type="button" onClick={() => setAsking('send')}>Send</button>}
       {store.may('console') && refinable && <button type="button" onClick={() => setAsking('refine')}>Refine</button>}
       {asking === 'send' && <SendDialog jobId={job.job_id} onClose={() => setAsking(null)} />}
-      {asking === 'refine' && <RefineDialog jobId={job.job_id} onClose={() => setAsking(null)} />}
+      {asking === 'refine' && <RefineDialog jobId={job.job_id} hasPhases={!!job.phase_cycle} onClose={() => setAsking(null)} />}
     </>
   );
 }
@@ -102,36 +102,47 @@ function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) 
   );
 }
 
-function RefineDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) {
+function RefineDialog({ jobId, hasPhases, onClose }: { jobId: string; hasPhases: boolean; onClose: () => void }) {
   const store = useStore();
   const { data, error } = useAsked<{ refinements: RefinementOffer[] }>('refinements', {}, 0);
   const [chosen, setChosen] = useState('');
   const [minutes, setMinutes] = useState('');
+  const [percent, setPercent] = useState('');
   // Asking again after no answer makes no second refinement.
-  const requestId = useMemo(() => `page-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`, [chosen, minutes]);
-  const protocol = chosen || data?.refinements[0]?.protocol || '';
+  const requestId = useMemo(() => `page-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`, [chosen, minutes, percent]);
+  const offers = data ? offersFor(data.refinements, percent !== '') : [];
+  const protocol = offers.some((offer) => offer.protocol === chosen) ? chosen : offers[0]?.protocol ?? '';
   return (
     <Confirm
-      title="Refine this volume" action="Refine" onClose={onClose} impossible={!protocol}
+      title="Refine this volume" action="Refine" onClose={onClose} impossible={offers.length === 0}
       onConfirm={async () => {
-        const wish = { protocol, deadline_seconds: minutes ? 60 * Number(minutes) : 0, request_id: requestId };
+        const wish = {
+          protocol, deadline_seconds: minutes ? 60 * Number(minutes) : 0, request_id: requestId,
+          phase: percent ? Number(percent) / 100 : null,
+        };
         const refined = await store.api.post<JobMessage>(`jobs/${encodeURIComponent(jobId)}:refine`, wish);
         store.takeJob(refined);
-        store.say(`The refinement by ${protocol} is accepted.`);
+        store.say(percent ? `The volume of ${phaseText({ phase: Number(percent) / 100 })} is accepted.` : `The refinement by ${protocol} is accepted.`);
         store.refresh();
         go(jobHref(refined.job_id));
       }}
     >
       <p>A <Term name="Refinement">refinement</Term> becomes a job and a series of its own; this volume stays.</p>
       {error && <p class="problem" role="alert">{error}</p>}
-      {data?.refinements.length === 0 && <Empty>No protocol refines. <DocsLink to="guide">How to have one</DocsLink></Empty>}
-      {data && data.refinements.length > 0 && (
+      {hasPhases && (
+        <label>
+          Of one phase of the cycle alone, in percent
+          <input type="number" min={0} max={99} step={1} value={percent} placeholder="of all frames" onInput={(event) => setPercent(event.currentTarget.value)} />
+        </label>
+      )}
+      {data && offers.length === 0 && <Empty>No protocol refines. <DocsLink to="guide">How to have one</DocsLink></Empty>}
+      {offers.length > 0 && (
         <fieldset class="offers">
           <legend>Protocol</legend>
-          {data.refinements.map((offer) => (
+          {offers.map((offer) => (
             <label key={offer.protocol}>
               <input type="radio" name="protocol" data-first={offer.protocol === protocol} value={offer.protocol} checked={offer.protocol === protocol} onChange={() => setChosen(offer.protocol)} />
-              <span><b>{offer.protocol}</b><br /><span class="quiet">{whatItDoes(offer)}</span></span>
+              <span><b>{offer.protocol || 'FDK'}</b><br /><span class="quiet">{whatItDoes(offer)}</span></span>
             </label>
           ))}
         </fieldset>
@@ -143,6 +154,13 @@ function RefineDialog({ jobId, onClose }: { jobId: string; onClose: () => void }
       <p class="quiet">Steps within an iteration compare with a <Term name="Subset">subset</Term> of the frames.</p>
     </Confirm>
   );
+}
+
+// A phase is reconstructed by FDK, as the job's protocol does, or by iterations; second passes are of all frames.
+export function offersFor(offers: RefinementOffer[], ofPhase: boolean): RefinementOffer[] {
+  if (!ofPhase) return offers;
+  const fdk: RefinementOffer = { protocol: '', description: 'The filter of the job.', algorithm: 'fdk', iterations: null, subsets: null, deadline_seconds: null };
+  return [fdk, ...offers.filter((offer) => offer.algorithm)];
 }
 
 // OS-SART, 5 iterations of 20 subsets, at most 3 min. The description.

@@ -3,7 +3,7 @@ import type { JobDetail, JobResult } from '../api/types.ts';
 import { algorithmName, count, fullTime, gups, millimetres, seconds, significant, withUnit, words } from '../lib/format.ts';
 import { framesLost } from '../lib/progress.ts';
 import { jobHref } from '../lib/router.ts';
-import { RELATIONS, againstText } from '../lib/relations.ts';
+import { RELATIONS, againstText, phaseText } from '../lib/relations.ts';
 import { Bar, Fact, Facts } from '../ui/bits.tsx';
 import { Term } from '../ui/term.tsx';
 
@@ -80,7 +80,16 @@ function titled(name: string): string {
 
 function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['refinement']> }) {
   const last = refinement.iterations.at(-1);
-  const second = refinement.second_pass;
+  const { second_pass: second, phase } = refinement;
+  if (phase) {
+    return (
+      <>
+        <Fact name="Phase">{phaseText(phase)} of the cycle, width {Number((100 * phase.width).toFixed(1))} %</Fact>
+        <Fact name="Frames of it">{count(phase.frames)}, largest gap {significant(phase.largest_gap_deg)} degrees of the arc</Fact>
+        {refinement.iterations.length > 0 && <Fact name="Algorithm">{algorithmName(refinement.algorithm)}, {words(refinement.projector)}</Fact>}
+      </>
+    );
+  }
   if (second) {
     return (
       <>

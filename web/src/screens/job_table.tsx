@@ -1,7 +1,7 @@
 // Jobs as a table.
 import { type Job, isActive } from '../api/types.ts';
 import { coarseSeconds, gups, plural, seconds, time } from '../lib/format.ts';
-import { againstText } from '../lib/relations.ts';
+import { againstText, phaseText } from '../lib/relations.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
 import { Empty, JobProgressBar, StateChip, Time, Warnings } from '../ui/bits.tsx';
 
@@ -24,6 +24,13 @@ export function JobTable({ jobs, now, labelledBy }: { jobs: Job[]; now: number; 
   );
 }
 
+// Of a refinement: "phase 25 %, 5 iterations", "second pass against metal".
+function whatWasDone({ phase, second_pass: pass, progress }: Job): string {
+  const iterations = progress.iterations_total > 0 ? plural(progress.iterations_done, 'iteration', 'iterations') : '';
+  if (phase) return [phaseText(phase), iterations].filter(Boolean).join(', ');
+  return iterations || `second pass${pass ? ` ${againstText(pass)}` : ''}`;
+}
+
 function Row({ job, now }: { job: Job; now: number }) {
   const end = job.end_time ? Date.parse(job.end_time) : now;
   const kind = kindOf(job);
@@ -34,7 +41,7 @@ function Row({ job, now }: { job: Job; now: number }) {
       <td class="name" data-label="Protocol">{job.protocol}{kind && <span class="quiet"> · {kind}</span>}</td>
       <td data-label="State">
         {isActive(job) ? <JobProgressBar job={job} /> : <StateChip state={job.state} />}
-        {job.refines_job_id && job.state === 'completed' && <span class="quiet">{job.progress.iterations_total > 0 ? plural(job.progress.iterations_done, 'iteration', 'iterations') : `second pass${job.second_pass ? ` ${againstText(job.second_pass)}` : ''}`}</span>}
+        {job.refines_job_id && job.state === 'completed' && <span class="quiet">{whatWasDone(job)}</span>}
         {job.warning_count > 0 && <Warnings count={job.warning_count} />}
         {job.error && <p class="quiet two-lines why" title={job.error.message}>{job.error.message}</p>}
       </td>
