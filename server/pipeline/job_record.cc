@@ -10,11 +10,16 @@ void LogUnsaved(const std::string& id, const absl::Status& saved) {
   if (!saved.ok()) spdlog::error("event=save_failed job={} error=\"{}\"", id, saved.ToString());
 }
 
-void PublishWarning(const std::string& id, const jobs::JobWarning& warning, jobs::JobTable& table,
-                    jobs::JobObserver& observer) {
+void ReportWarning(const std::string& id, const jobs::JobWarning& warning,
+                   jobs::JobObserver& observer) {
   observer.OnWarning(warning.kind);
   spdlog::warn("event=job_warning job={} kind={} text=\"{}\"", id,
                std::string(jobs::Name(warning.kind)), warning.text);
+}
+
+void PublishWarning(const std::string& id, const jobs::JobWarning& warning, jobs::JobTable& table,
+                    jobs::JobObserver& observer) {
+  ReportWarning(id, warning, observer);
   table.Update(id, [&](Job& job) {
     if (job.warnings.size() >= Job::kMostWarnings) return;
     job.result.warnings.push_back(warning.text);

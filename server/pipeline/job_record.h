@@ -15,6 +15,10 @@ namespace isocenter::pipeline {
 /// A job goes on although its record could not be stored.
 void LogUnsaved(const std::string& id, const absl::Status& saved);
 
+/// Into log and metrics, of a warning that a job's first record has already.
+void ReportWarning(const std::string& id, const jobs::JobWarning& warning,
+                   jobs::JobObserver& observer);
+
 /// A warning of a job, to the observer, the log and the table: its first Job::kMostWarnings.
 void PublishWarning(const std::string& id, const jobs::JobWarning& warning, jobs::JobTable& table,
                     jobs::JobObserver& observer);

@@ -170,6 +170,7 @@ absl::Status CheckGates(const recon::Acquisition& scan, const RefinementRequest&
                          "in %.1f degrees of the arc; expected are at most %g: expect streaks",
                          gated->window.centre, job.refinement.phase->frames, frames,
                          job.refinement.phase->largest_gap_deg, recon::kLargeGapDeg)});
+    job.result.warnings.push_back(job.warnings.back().text);
   }
   return absl::OkStatus();
 }

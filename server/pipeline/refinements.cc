@@ -8,6 +8,7 @@
 #include "absl/synchronization/notification.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/pipeline/job_record.h"
 #include "server/pipeline/refinement_record.h"
 
 namespace isocenter::pipeline {
@@ -146,6 +147,9 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::Add(Job job, RefinementRequest re
       "iterations={}",
       job.id, added->source_id(), job.protocol, job.refinement.algorithm,
       std::string(jobs::Name(job.job_class)), job.progress.iterations_total);
+  for (const jobs::JobWarning& warning : job.warnings) {
+    ReportWarning(job.id, warning, parts_.observer);
+  }
   added->TakeRoom(std::move(room));
   parts_.active.Add(added);
   parts_.seek_places();

@@ -104,6 +104,7 @@ TEST_F(PhaseJobTest, AVolumeIsThatOfItsFramesAlone) {
     EXPECT_NEAR(job.refinement.phase->cycle_seconds, 1, 1e-6);
     EXPECT_NEAR(job.refinement.phase->largest_gap_deg, 3 * 9, 0.1);
     ASSERT_EQ(job.warnings.size(), 1u);
+    EXPECT_THAT(job.result.warnings, ElementsAre(job.warnings[0].text));
     EXPECT_EQ(job.warnings[0].kind, jobs::WarningKind::kPhaseGap);
     EXPECT_THAT(job.warnings[0].text,
                 AllOf(HasSubstr("phase 0.5: 28 of 40 frames"), HasSubstr("27.0 degrees")));
