@@ -281,7 +281,7 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   return result;
 }
 
-std::optional<std::string> MisfitText(const OppositeRaysResult& result) {
+std::optional<std::string> MisfitText(const OppositeRaysResult& result, double most_shift_px) {
   if (!result.not_judged.empty()) return std::nullopt;
   const auto squared = [](double value) { return value * value; };
   const double chance = squared(result.by_chance), as_is = squared(result.difference);
@@ -301,13 +301,13 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result) {
         in_time ? "the frames in reversed order" : "the columns in reversed order");
   }
   const bool explained = squared(result.shifted) < kMostLeft * as_is;
-  if (explained && std::abs(result.shift_px) > OppositeRays::kMostShiftPx &&
+  if (explained && std::abs(result.shift_px) > most_shift_px &&
       std::abs(result.shift_px) > kLeastSigmas * result.shift_sigma_px) {
     return absl::StrFormat(
         "the frames do not fit their matrices: opposite rays agree best where all frames lie %+.2f "
         "px along the rows (sigma %.2f px) from where the matrices say; legal is within %g px: the "
         "principal point is off, or the patient moved",
-        result.shift_px, result.shift_sigma_px, OppositeRays::kMostShiftPx);
+        result.shift_px, result.shift_sigma_px, most_shift_px);
   }
   const double beyond_noise = std::min(as_is, squared(result.shifted)) - squared(result.noise);
   if (tells_order && beyond_noise > most) {

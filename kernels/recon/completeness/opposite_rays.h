@@ -101,7 +101,9 @@ class OppositeRays {
   std::vector<Profile> profiles_;
 };
 
-/// What is wrong, as a sentence for people; nothing where all is well or cannot be told.
-std::optional<std::string> MisfitText(const OppositeRaysResult& result);
+/// What is wrong, as a sentence for people; nothing where all is well or cannot be told. Shifts of
+/// up to `most_shift_px` are well.
+std::optional<std::string> MisfitText(const OppositeRaysResult& result,
+                                      double most_shift_px = OppositeRays::kMostShiftPx);
 
 }  // namespace isocenter::recon
