@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
 #include "client/cli/calibrate/corrected_scan.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "client/cli/commands.h"
@@ -13,6 +15,7 @@
 #include "client/cli/output/warnings.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/consistency/scan_consistency.h"
+#include "kernels/recon/completeness/opposite_rays.h"
 
 namespace isocenter::cli {
 namespace {
@@ -24,8 +27,52 @@ struct Options {
   JsonOutput json;
 };
 
-std::vector<std::string> WarningsOf(const Consistency& result) {
+// Of all frames together, against their matrices: what the method knows well.
+constexpr double kMostCommonShiftPx = 0.2;
+
+/// What a scan's frames say of each other on planes, and along opposite rays.
+struct Findings {
+  Consistency planes;
+  recon::OppositeRaysResult rays;
+};
+
+/// Opposite rays of frames as they are added.
+class Rays {
+ public:
+  Rays(const SweepSource& source, const Trajectory& trajectory, bool corrected)
+      : acquisition_{.detector = source.detector(),
+                     .pixel_type = corrected ? recon::PixelType::kFloat32LineIntegrals
+                                             : recon::PixelType::kUint16Counts,
+                     .i0_counts = source.i0_counts(),
+                     .trajectory = trajectory},
+        rays_(acquisition_) {}
+  Rays(const Rays&) = delete;
+  Rays& operator=(const Rays&) = delete;
+
+  void Add(int frame, std::span<const std::byte> pixels) {
+    const size_t row_bytes = pixels.size() / acquisition_.detector.rows;
+    std::vector<recon::FrameRow> rows;
+    for (int v = rays_.first_row(frame); v < rays_.first_row(frame) + rays_.rows(frame); ++v) {
+      rows.push_back({v, pixels.subspan(v * row_bytes, row_bytes)});
+    }
+    absl::MutexLock lock(&mutex_);
+    rays_.Add(frame, rows);
+  }
+  recon::OppositeRaysResult Judge() const { return rays_.Judge(acquisition_.trajectory); }
+
+ private:
+  const recon::Acquisition acquisition_;
+  absl::Mutex mutex_;
+  recon::OppositeRays rays_;
+};
+
+std::vector<std::string> WarningsOf(const Findings& findings) {
   std::vector<std::string> warnings;
+  if (auto misfit = recon::MisfitText(findings.rays, kMostCommonShiftPx)) {
+    warnings.push_back(*std::move(misfit));
+  }
+  const Consistency& result = findings.planes;
+  if (!result.not_judged.empty()) return warnings;
   for (const calibrate::OddFrame& odd : result.odd) {
     warnings.push_back(
         absl::StrFormat("frame %d lies (%+.2f, %+.2f) px (u, v) from where its neighbours lie",
@@ -51,10 +98,11 @@ std::string WhyNot(const Options& options, const Consistency& result) {
 
 /// Frames as they are, or corrected.
 absl::Status AddFrames(const Options& options, SweepSource& source,
-                       calibrate::ScanConsistency& scan) {
+                       calibrate::ScanConsistency& scan, Rays& rays) {
   if (options.calibration.empty()) {
     return source.Read(1, [&](int frame, std::span<const uint16_t> counts) {
       scan.Add(frame, counts);
+      rays.Add(frame, std::as_bytes(counts));
       return absl::OkStatus();
     });
   }
@@ -62,15 +110,18 @@ absl::Status AddFrames(const Options& options, SweepSource& source,
                        CorrectedScan::Open(options.scan, options.calibration));
   return corrected.Read([&](int frame, std::span<const float> lines) {
     scan.AddLines(frame, lines);
+    rays.Add(frame, std::as_bytes(lines));
     return absl::OkStatus();
   });
 }
 
-nlohmann::ordered_json ToJson(const Options& options, const Consistency& result) {
+nlohmann::ordered_json ToJson(const Options& options, const Findings& findings) {
+  const Consistency& result = findings.planes;
+  const recon::OppositeRaysResult& rays = findings.rays;
   nlohmann::ordered_json json = {{"scan", options.scan},
                                  {"judged", result.not_judged.empty()},
                                  {"why_not", WhyNot(options, result)},
-                                 {"warnings", WarningsOf(result)},
+                                 {"warnings", WarningsOf(findings)},
                                  {"drift_v_mm", result.drift_v_mm},
                                  {"jump_sigma_px", result.jump_sigma_px},
                                  {"inconsistency", result.before},
@@ -79,6 +130,14 @@ nlohmann::ordered_json ToJson(const Options& options, const Consistency& result)
                                  {"lines", result.lines},
                                  {"lines_truncated", result.truncated},
                                  {"ends_off_air", result.off_air_share}};
+  json["opposite_rays"] = {{"judged", rays.not_judged.empty()},
+                           {"why_not", rays.not_judged},
+                           {"rays", rays.rays},
+                           {"difference", rays.difference},
+                           {"difference_by_chance", rays.by_chance},
+                           {"difference_with_shift", rays.shifted},
+                           {"shift_px", rays.shift_px},
+                           {"shift_sigma_px", rays.shift_sigma_px}};
   for (const calibrate::FrameShift& shift : result.shifts) {
     json["frames"].push_back({{"u_px", shift.u_px},
                               {"v_px", shift.v_px},
@@ -88,7 +147,8 @@ nlohmann::ordered_json ToJson(const Options& options, const Consistency& result)
   return json;
 }
 
-std::string Text(const Options& options, const Consistency& result, double seconds) {
+std::string Text(const Options& options, const Findings& findings, double seconds) {
+  const Consistency& result = findings.planes;
   std::string text = absl::StrFormat(
       "%d pairs of frames, %d planes compared, %d left out: lines that the detector cuts\n"
       "compared in %.2f s\n",
@@ -99,6 +159,15 @@ std::string Text(const Options& options, const Consistency& result, double secon
     absl::StrAppendFormat(&text,
                           "frames' jumps along v: sigma %.4f px; drift along the axis: %.3f mm\n",
                           result.jump_sigma_px, result.drift_v_mm);
+  }
+  const recon::OppositeRaysResult& rays = findings.rays;
+  if (!rays.not_judged.empty()) {
+    absl::StrAppend(&text, "opposite rays not judged: ", rays.not_judged, "\n");
+  } else {
+    absl::StrAppendFormat(&text,
+                          "%d opposite rays: all frames lie %+.3f px along the rows (sigma %.3f px) "
+                          "from where the matrices say\n",
+                          rays.rays, rays.shift_px, rays.shift_sigma_px);
   }
   return text;
 }
@@ -117,14 +186,17 @@ absl::Status Check(const Options& options) {
   ISO_ASSIGN_OR_RETURN(
       const std::unique_ptr<calibrate::ScanConsistency> scan,
       calibrate::ScanConsistency::Make(trajectory, source.detector(), source.i0_counts()));
-  ISO_RETURN_IF_ERROR(AddFrames(options, source, *scan));
+  Rays rays(source, trajectory, !options.calibration.empty());
+  ISO_RETURN_IF_ERROR(AddFrames(options, source, *scan, rays));
   ThreadPool pool(UsableCores());
   const auto begin = std::chrono::steady_clock::now();
-  ISO_ASSIGN_OR_RETURN(const Consistency result, scan->Judge(pool));
+  Findings findings;
+  ISO_ASSIGN_OR_RETURN(findings.planes, scan->Judge(pool));
+  findings.rays = rays.Judge();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (result.not_judged.empty()) PrintWarnings(WarningsOf(result));
-  return options.json.Report(Text(options, result, seconds), ToJson(options, result));
+  PrintWarnings(WarningsOf(findings));
+  return options.json.Report(Text(options, findings, seconds), ToJson(options, findings));
 }
 
 }  // namespace

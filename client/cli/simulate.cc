@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
@@ -17,6 +18,7 @@
 #include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/output/progress_bar.h"
 #include "client/cli/output/warning_printer.h"
+#include "client/cli/output/warnings.h"
 #include "client/cli/physics_frames.h"
 #include "client/cli/rabbitct_data_set.h"
 #include "client/cli/scatter_estimate.h"
@@ -35,12 +37,35 @@
 #include "kernels/phantom/noise.h"
 #include "kernels/phantom/phantom.h"
 #include "proto/wire/geometry.h"
+#include "proto/wire/header_texts.h"
 
 namespace isocenter::cli {
 namespace {
 
 double ScaleMm(const SimulateOptions& options) {
   return options.scale_mm.value_or(DefaultPhantomScaleMm(options.phantom));
+}
+
+/// Why a volume's values may be no HU: the middle of its lowest hundredth is air in any volume that
+/// has some. Empty where they may.
+std::string NoHounsfield(const std::vector<float>& voxels) {
+  constexpr float kMostAir = -500, kMost = 20000;
+  std::vector<float> sample;
+  const size_t stride = std::max<size_t>(1, voxels.size() / 1'000'000);
+  for (size_t i = 0; i < voxels.size(); i += stride) sample.push_back(voxels[i]);
+  const auto at = [&](double share) {
+    const auto place = sample.begin() + static_cast<std::ptrdiff_t>(
+                                            share * static_cast<double>(sample.size() - 1));
+    std::ranges::nth_element(sample, place);
+    return *place;
+  };
+  const float low = at(0.005), high = at(0.999);
+  if (low <= kMostAir && high <= kMost) return "";
+  return absl::StrFormat(
+      "--volume has values of %g to %g, which are taken for HU; expected are air, at most %g, and "
+      "nothing above %g: an offset of 1000 or 1024 makes air water, attenuations in 1/mm make all of "
+      "it water",
+      low, high, kMostAir, kMost);
 }
 
 absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenVolume(const SimulateOptions& options) {
@@ -62,6 +87,9 @@ absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenVolume(const SimulateOptio
     return absl::InvalidArgumentError(absl::StrCat("--volume has ", *unusable, " at voxel ",
                                                    unusable - volume.voxels.begin(), " of ",
                                                    volume.voxels.size(), "; legal are finite HU"));
+  }
+  if (const std::string why = NoHounsfield(volume.voxels); !why.empty()) {
+    PrintWarnings(std::vector<std::string>{why});
   }
   for (float& voxel : volume.voxels) {  // padding below air would shine
     voxel = static_cast<float>(kMuWaterPerMm * std::max(0.0, 1 + voxel / 1000.0));
@@ -215,6 +243,9 @@ absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(
     const std::vector<float>& phases, const Detector& detector, const Trajectory& trajectory) {
   const double i0_counts = frames != nullptr ? frames->setup().detector.signal_counts : options.i0;
   const v1::AcquisitionHeader header = MakeHeader(options, i0_counts, detector, trajectory);
+  // What a service would refuse is not written.
+  ISO_RETURN_IF_ERROR(wire::CheckPrivateTexts(header));
+  ISO_RETURN_IF_ERROR(wire::CheckOtherTexts(header));
   if (format == "dicom-xa") return formats::CreateXaRun(options.out, header, trajectory);
   if (format == "bundle") {
     return formats::CreateBundle(

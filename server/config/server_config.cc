@@ -152,6 +152,20 @@ void CheckListeners(const v1::ServerConfig& config, Mistakes& mistakes) {
     if (!node.tls_only()) add_port("dicom_node.port", node.port());
     if (!node.tls().certificate_file().empty()) add_port("dicom_node.tls_port", node.tls_port());
   }
+  // Who says what is not the default is to blame, and not what he did not say.
+  v1::ServerConfig defaults;
+  ApplyDefaults(defaults);
+  std::ranges::stable_partition(listeners, [&](const Listener& listener) {
+    const bool of_dicom = absl::StartsWith(listener.field, "dicom_node.");
+    if (of_dicom) {
+      return listener.port == static_cast<int>(defaults.dicom_node().port()) ||
+             listener.port == static_cast<int>(defaults.dicom_node().tls_port());
+    }
+    const std::string& own = listener.field == "grpc_address"      ? defaults.grpc_address()
+                             : listener.field == "metrics_address" ? defaults.metrics_address()
+                                                                   : defaults.web().address();
+    return absl::StrCat(listener.host, ":", listener.port) == own;
+  });
   CheckPortsDiffer(listeners, mistakes);
 }
 

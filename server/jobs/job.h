@@ -109,6 +109,9 @@ enum class WarningKind {
   kArchiveFull,
   kCalibration,
   kCutObject,
+  kRepeatedFrames,
+  kAirLevel,
+  kMatricesMisfit,
   kWorklistMismatch,
   kWorklistUnavailable,
   kReplicaLost,
@@ -118,7 +121,8 @@ constexpr auto NamesOf(WarningKind) {
   return std::to_array<absl::string_view>(
       {"frame_gap", "late_frame", "saturated_detector", "dead_detector", "dose_dip", "matrix_jump",
        "short_arc", "device_replaced", "stopped_early", "archive_full", "calibration", "cut_object",
-       "worklist_mismatch", "worklist_unavailable", "replica_lost", "phase_gap"});
+       "repeated_frames", "air_level", "matrices_misfit", "worklist_mismatch",
+       "worklist_unavailable", "replica_lost", "phase_gap"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.

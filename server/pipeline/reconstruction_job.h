@@ -160,6 +160,8 @@ class ReconstructionJob : public ActiveJob {
   absl::Status GiveUp(const std::vector<int>& indices);
   /// The end of input was announced, or all frames are here: nothing more will be waited for.
   void CloseInput();
+  /// Of what its frames as a whole show, once all have come.
+  void WarnOfScan();
   /// The console did not come back in time.
   void GiveUpConsole();
   /// Nobody sees a later state before this one. Once.

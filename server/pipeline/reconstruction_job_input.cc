@@ -279,8 +279,18 @@ void ReconstructionJob::CloseInput() {
   absl::Status recorded = GiveUp(*missing);
   if (recorded.ok()) recorded = spool_->Finish();
   if (!recorded.ok()) return Fail(recorded);
+  WarnOfScan();
   Schedule();
   EnterReconstructing();
+}
+
+void ReconstructionJob::WarnOfScan() {
+  std::optional<jobs::JobWarning> warning;
+  {
+    absl::MutexLock lock(&monitor_mutex_);
+    warning = monitor_.OnEnd();
+  }
+  if (warning) Warn(*std::move(warning));
 }
 
 void ReconstructionJob::Detach(int64_t stream) {

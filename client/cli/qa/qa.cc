@@ -17,6 +17,7 @@
 #include "client/cli/options/service.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
+#include "client/cli/output/warnings.h"
 #include "client/cli/qa/report.h"
 #include "client/cli/qa/study_json.h"
 #include "client/flags/wrong_usage.h"
@@ -123,12 +124,15 @@ absl::Status CheckOptions(const Options& options) {
       {.flag = "--report", .path = options.report, .endings = {".html", ".htm"}, .inputs = inputs});
 }
 
-/// Those of --baseline; none where it is not given.
-absl::StatusOr<std::vector<Measure>> BaselineOf(const Options& options) {
+/// Those of --baseline; none where it is not given. Says on stderr where its voxels are others.
+absl::StatusOr<std::vector<Measure>> BaselineOf(const Options& options, const VolumeGrid& grid) {
   if (options.baseline.empty()) return std::vector<Measure>();
   ISO_ASSIGN_OR_RETURN(const std::string text,
                        formats::ReadText(options.baseline, kMostBaselineBytes));
-  return ParseBaseline(text, options.baseline);
+  ISO_ASSIGN_OR_RETURN(std::vector<Measure> measures, ParseBaseline(text, options.baseline));
+  const std::string others = OtherVoxels(text, options.baseline, grid.spacing);
+  if (!others.empty()) PrintWarnings(std::vector<std::string>{others});
+  return measures;
 }
 
 /// Names of what cannot be judged, and why.
@@ -227,6 +231,8 @@ absl::Status Report(const Options& options, const formats::Volume& volume,
                     const std::vector<std::pair<std::string, std::string>>& not_judged) {
   const std::string name = options.volume.empty() ? options.job : options.volume;
   nlohmann::ordered_json json = {{"volume", name}, {"phantom", phantom.name}};
+  const Vec3 voxel = volume.grid.spacing;
+  json["voxel_mm"] = {voxel.x, voxel.y, voxel.z};
   json["measures"] = ToJson(measures);
   if (!verdicts.empty()) {
     json["passed"] = quality::Passed(verdicts);
@@ -297,7 +303,7 @@ absl::Status Qa(const Options& options) {
   for (const std::string& tolerance : options.tolerances) {
     ISO_RETURN_IF_ERROR(quality::SetTolerance(tolerance, measures));
   }
-  ISO_ASSIGN_OR_RETURN(const std::vector<Measure> baseline, BaselineOf(options));
+  ISO_ASSIGN_OR_RETURN(const std::vector<Measure> baseline, BaselineOf(options, volume.grid));
   std::vector<Verdict> verdicts = quality::Compare(baseline, measures);
   if (!baseline.empty() && verdicts.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(

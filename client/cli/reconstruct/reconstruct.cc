@@ -23,6 +23,7 @@
 #include "client/cli/reconstruct/options.h"
 #include "client/cli/reconstruct/recipe.h"
 #include "client/cli/reconstruct/report.h"
+#include "client/cli/scan_findings.h"
 #include "client/formats/fan_beam_scan.h"
 #include "client/formats/file.h"
 #include "client/formats/volume_writer.h"
@@ -128,6 +129,13 @@ absl::Status CheckRoom(const ReconstructOptions& options, const VolumeGrid& grid
   return absl::OkStatus();
 }
 
+/// What the frames as a whole show.
+void WarnOfFrames(const LocalFrames& frames, Scan& scan) {
+  const std::vector<std::string> found = ScanFindings(scan.acquisition, frames);
+  scan.warnings.insert(scan.warnings.end(), found.begin(), found.end());
+  PrintWarnings(found);
+}
+
 /// Rows that the detector's edge cuts, where nothing continues them.
 void WarnOfCutRows(const ReconstructOptions& options, const LocalFrames& frames, Scan& scan) {
   if (options.fdk.truncation != ops::Truncation::kNone) return;
@@ -222,6 +230,7 @@ absl::Status Reconstruct(ReconstructOptions options) {
   ISO_RETURN_IF_ERROR(CheckRoom(options, scan.grid, std::max<size_t>(1, gates.size())));
 
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*scan.source));
+  WarnOfFrames(frames, scan);
   WarnOfCutRows(options, frames, scan);
   if (options.find_defects) {
     ISO_ASSIGN_OR_RETURN(scan.acquisition,

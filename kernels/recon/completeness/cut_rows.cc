@@ -1,14 +1,10 @@
 #include "kernels/recon/completeness/cut_rows.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
 
 #include "absl/strings/str_format.h"
 #include "kernels/geometry/redundancy.h"
-#include "kernels/ops/calibration.h"
+#include "kernels/recon/completeness/row_lines.h"
 
 namespace isocenter::recon {
 namespace {
@@ -16,13 +12,6 @@ namespace {
 // One column may be dead, and a few are as good as one where the object's edge is not.
 constexpr int kOutermostColumns = 8;
 constexpr int kOutermostShare = 32;  // of the columns, at most one in so many
-
-template <class T>
-T PixelAt(std::span<const std::byte> row, int column) {
-  T value;
-  std::memcpy(&value, &row[column * sizeof(T)], sizeof(T));
-  return value;
-}
 
 }  // namespace
 
@@ -38,29 +27,7 @@ CutRows::CutRows(const Acquisition& acquisition)
 }
 
 double CutRows::LineAt(const Row& row, int first_column, double dose) const {
-  const auto* response = acquisition_.calibration != nullptr && acquisition_.calibration->response
-                             ? &*acquisition_.calibration->response
-                             : nullptr;
-  double sum = 0, air = 0;
-  int used = 0;
-  for (int u = first_column; u < first_column + columns_; ++u) {
-    if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals) {
-      const double line = PixelAt<float>(row.pixels, u);
-      if (!(std::abs(line) <= ops::kLongestLineIntegral)) continue;
-      sum += line;
-    } else {
-      const double counts = PixelAt<uint16_t>(row.pixels, u);
-      if (counts == 0) continue;  // dead, or so thick that it is as good as
-      const size_t pixel = static_cast<size_t>(row.v) * acquisition_.detector.columns + u;
-      sum += response == nullptr ? counts : counts - response->offset_counts[pixel];
-      air += response == nullptr ? acquisition_.i0_counts : response->air_counts[pixel];
-    }
-    ++used;
-  }
-  if (used == 0) return 0;
-  if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals) return sum / used;
-  const double nothing = std::exp(-ops::kLongestLineIntegral);
-  return -std::log(std::max(sum / (air * (dose > 0 ? dose : 1)), nothing));
+  return LineOf(acquisition_, SumOf(acquisition_, row, first_column, columns_), dose);
 }
 
 bool CutRows::Add(std::span<const Row> rows, double dose) {

@@ -1,12 +1,12 @@
 // Whether what is scanned is wider than the detector, while the frames come.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "kernels/recon/acquisition.h"
+#include "kernels/recon/completeness/frame_row.h"
 
 namespace isocenter::recon {
 
@@ -27,10 +27,7 @@ class CutRows {
   static constexpr double kCutRows = 0.25;
   static constexpr double kCutViews = 0.1;
 
-  struct Row {
-    int v = 0;
-    std::span<const std::byte> pixels;  // [u], as the acquisition's pixel type
-  };
+  using Row = FrameRow;
 
   /// `acquisition`: valid, and must outlive this.
   explicit CutRows(const Acquisition& acquisition);

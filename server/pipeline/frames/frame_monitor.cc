@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,7 +14,7 @@
 namespace isocenter::pipeline {
 namespace {
 
-constexpr int kSampledRows = 16;
+constexpr int kSampledRows = recon::ScanWatch::kSampledRows;
 constexpr double kBadPixels = 0.01;
 constexpr double kAboveAir = 1.05;
 constexpr double kDippedTo = 0.7;
@@ -24,6 +25,35 @@ constexpr double kJumpMm = 2, kJumpPixels = 2;
 // Logarithms are slow: they are taken of every eighth sampled pixel.
 constexpr size_t kLogStride = 8;
 
+/// A row of a frame that is in pieces.
+void CopyRow(std::span<const std::span<const std::byte>> pieces, int row,
+             std::span<std::byte> to) {
+  size_t from = row * to.size(), piece_begin = 0;
+  for (const std::span<const std::byte> piece : pieces) {
+    const size_t piece_end = piece_begin + piece.size();
+    if (to.empty()) return;
+    if (piece_end > from) {
+      const size_t bytes = std::min(to.size(), piece_end - from);
+      std::memcpy(to.data(), piece.data() + (from - piece_begin), bytes);
+      from += bytes;
+      to = to.subspan(bytes);
+    }
+    piece_begin = piece_end;
+  }
+}
+
+jobs::WarningKind KindOf(recon::ScanFault fault) {
+  switch (fault) {
+    case recon::ScanFault::kRepeatedFrames:
+      return jobs::WarningKind::kRepeatedFrames;
+    case recon::ScanFault::kAirLevel:
+      return jobs::WarningKind::kAirLevel;
+    case recon::ScanFault::kMatricesMisfit:
+      break;
+  }
+  return jobs::WarningKind::kMatricesMisfit;
+}
+
 }  // namespace
 
 FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncation truncation)
@@ -31,13 +61,20 @@ FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncatio
       pixel_type_(acquisition.pixel_type),
       i0_counts_(acquisition.i0_counts),
       full_scale_(FullScaleOf(acquisition)),
-      deviations_(acquisition.trajectory.size()) {
+      matrices_(acquisition.trajectory),
+      deviations_(acquisition.trajectory.size()),
+      watch_(acquisition) {
   planned_.reserve(acquisition.trajectory.size());
   for (const ProjectionMatrix& matrix : acquisition.trajectory) {
     planned_.push_back(PoseOf(matrix));
   }
   sample_.resize(static_cast<size_t>(SampledRows()) * detector_.columns *
                  recon::PixelBytes(pixel_type_));
+  const size_t row_bytes = sample_.size() / SampledRows();
+  for (int i = 0; i < SampledRows(); ++i) {
+    sampled_.push_back({recon::ScanWatch::SampledRow(i, detector_.rows),
+                        std::span(sample_).subspan(i * row_bytes, row_bytes)});
+  }
   if (truncation == ops::Truncation::kNone) cut_rows_.emplace(acquisition);
 }
 
@@ -45,7 +82,7 @@ std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
     int index, std::span<const std::span<const std::byte>> pixels,
     const std::optional<ProjectionMatrix>& measured, double dose) {
   std::vector<jobs::JobWarning> warnings;
-  Sample(pixels);
+  Sample(index, pixels);
   const Statistics frame =
       pixel_type_ == recon::PixelType::kUint16Counts ? OfCounts() : OfLineIntegrals();
   CheckDetector(index, frame, dose, warnings);
@@ -53,6 +90,9 @@ std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
   if (!frame.constant) CheckWidth(index, dose, warnings);
   if (frame.log_intensity) CheckDose(index, *frame.log_intensity, warnings);
   CheckMatrix(index, measured, warnings);
+  if (measured) matrices_[index] = *measured;
+  // A frame that shows nothing has been told of.
+  if (!frame.constant) CheckScan(index, dose, warnings);
   return warnings;
 }
 
@@ -68,30 +108,18 @@ FrameMonitor::Pose FrameMonitor::PoseOf(const ProjectionMatrix& matrix) {
 
 int FrameMonitor::SampledRows() const { return std::min(kSampledRows, detector_.rows); }
 
-int FrameMonitor::SampledRow(int i) const {
-  return (2 * i + 1) * detector_.rows / (2 * SampledRows());
-}
-
-void FrameMonitor::Sample(std::span<const std::span<const std::byte>> pixels) {
-  const int rows = SampledRows();
-  const size_t row_bytes = sample_.size() / rows;
-  size_t piece = 0, piece_begin = 0;  // in the frame
-  for (int i = 0; i < rows; ++i) {
-    size_t from = SampledRow(i) * row_bytes;
-    const size_t end = from + row_bytes;
-    std::byte* to = &sample_[i * row_bytes];
-    while (from < end && piece < pixels.size()) {
-      const size_t piece_end = piece_begin + pixels[piece].size();
-      if (piece_end <= from) {
-        piece_begin = piece_end;
-        ++piece;
-        continue;
-      }
-      const size_t bytes = std::min(end, piece_end) - from;
-      std::memcpy(to, pixels[piece].data() + (from - piece_begin), bytes);
-      from += bytes;
-      to += bytes;
-    }
+void FrameMonitor::Sample(int index, std::span<const std::span<const std::byte>> pixels) {
+  for (size_t i = 0; i < sampled_.size(); ++i) {
+    CopyRow(pixels, sampled_[i].v, std::span(sample_).subspan(i * sampled_[i].pixels.size(),
+                                                              sampled_[i].pixels.size()));
+  }
+  const size_t row_bytes = sample_.size() / sampled_.size();
+  watched_.resize(watch_.rows(index) * row_bytes);
+  watched_rows_.clear();
+  for (int i = 0; i < watch_.rows(index); ++i) {
+    const std::span to = std::span(watched_).subspan(i * row_bytes, row_bytes);
+    watched_rows_.push_back({watch_.first_row(index) + i, to});
+    CopyRow(pixels, watched_rows_.back().v, to);
   }
 }
 
@@ -200,15 +228,21 @@ void FrameMonitor::CheckDetector(int index, const Statistics& frame, double dose
            : "all pixels of the detector have the same value"});
 }
 
+void FrameMonitor::CheckScan(int index, double dose, std::vector<jobs::JobWarning>& warnings) {
+  for (recon::ScanFinding& finding : watch_.Add(index, sampled_, watched_rows_, dose)) {
+    warnings.push_back({KindOf(finding.fault), finding.view, std::move(finding.text)});
+  }
+}
+
+std::optional<jobs::JobWarning> FrameMonitor::OnEnd() const {
+  std::optional<recon::ScanFinding> finding = watch_.End(matrices_);
+  if (!finding) return std::nullopt;
+  return jobs::JobWarning{KindOf(finding->fault), finding->view, std::move(finding->text)};
+}
+
 void FrameMonitor::CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings) {
   if (!cut_rows_) return;
-  const int count = SampledRows();
-  const size_t row_bytes = sample_.size() / count;
-  std::array<recon::CutRows::Row, kSampledRows> rows;
-  for (int i = 0; i < count; ++i) {
-    rows[i] = {SampledRow(i), std::span(sample_).subspan(i * row_bytes, row_bytes)};
-  }
-  if (!cut_rows_->Add(std::span(rows).first(count), dose)) return;
+  if (!cut_rows_->Add(sampled_, dose)) return;
   warnings.push_back(
       {jobs::WarningKind::kCutObject, index,
        absl::StrCat(cut_rows_->Text(),

@@ -12,6 +12,7 @@
 #include "kernels/geometry/vec3.h"
 #include "kernels/ops/operations.h"
 #include "kernels/recon/completeness/cut_rows.h"
+#include "kernels/recon/completeness/scan_watch.h"
 #include "kernels/recon/plan.h"
 #include "server/jobs/job.h"
 
@@ -45,6 +46,9 @@ namespace isocenter::pipeline {
 /// Cut object: the patient is wider than the detector (recon::CutRows), and the protocol does not
 /// correct for it. Said once of a scan.
 ///
+/// Repeated frames, air level, matrices misfit: what files are told, too (recon::ScanWatch); the last
+/// when all frames have come.
+///
 /// Not thread-safe.
 class FrameMonitor {
  public:
@@ -60,6 +64,8 @@ class FrameMonitor {
                                         std::span<const std::span<const std::byte>> pixels,
                                         const std::optional<ProjectionMatrix>& measured,
                                         double dose);
+  /// All frames have come that will.
+  std::optional<jobs::JobWarning> OnEnd() const;
 
  private:
   /// Of the detector, by its calibration.
@@ -104,9 +110,7 @@ class FrameMonitor {
 
   static Pose PoseOf(const ProjectionMatrix& matrix);
   int SampledRows() const;
-  /// The detector's row that is the sample's row `i`.
-  int SampledRow(int i) const;
-  void Sample(std::span<const std::span<const std::byte>> pixels);
+  void Sample(int index, std::span<const std::span<const std::byte>> pixels);
   Statistics OfCounts() const;
   Statistics OfLineIntegrals() const;
   void CheckDetector(int index, const Statistics& frame, double dose,
@@ -114,6 +118,7 @@ class FrameMonitor {
   /// What the share of overexposed pixels means at this dose; nothing where it is no reason to
   /// worry.
   std::optional<std::string> Overexposed(const Statistics& frame, double dose) const;
+  void CheckScan(int index, double dose, std::vector<jobs::JobWarning>& warnings);
   void CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings);
   void CheckDose(int index, double log_intensity, std::vector<jobs::JobWarning>& warnings);
   void CheckMatrix(int index, const std::optional<ProjectionMatrix>& measured,
@@ -125,13 +130,18 @@ class FrameMonitor {
   const recon::PixelType pixel_type_;
   const double i0_counts_;
   const std::optional<FullScale> full_scale_;
+  Trajectory matrices_;                          // [view], as measured where they were
   std::vector<Pose> planned_;                    // [view]
   std::vector<std::optional<Pose>> deviations_;  // [view], measured minus planned; unset: not come
   std::vector<std::byte> sample_;                // rows, one after the other
+  std::vector<recon::FrameRow> sampled_;         // the same
+  std::vector<std::byte> watched_;               // rows that the watch wants beside them
+  std::vector<recon::FrameRow> watched_rows_;    // the same
   std::deque<Level> levels_;                     // the last frames of normal dose
   double level_before_dip_ = 0;
   int frames_in_dip_ = 0;  // 0: there is none
   Onset saturated_, dead_, jump_;
+  recon::ScanWatch watch_;
   std::optional<recon::CutRows> cut_rows_;  // unset: cut rows are corrected
 };
 

@@ -10,6 +10,7 @@
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 #include "proto/wire/geometry.h"
+#include "proto/wire/header_texts.h"
 #include "server/jobs/job.h"
 #include "server/jobs/private_error.h"
 #include "server/rpc/translation/field_checks.h"
@@ -23,24 +24,6 @@ namespace {
 
 constexpr double kLongestDeadline = 604800;  // a week, in seconds
 constexpr double kHighestFrameRate = 10000;
-
-absl::Status CheckIdentity(const v1::PatientStudy& study) {
-  ISO_RETURN_IF_ERROR(CheckPersonName("patient_study.patient_name", study.patient_name()));
-  ISO_RETURN_IF_ERROR(CheckText("patient_study.patient_id", study.patient_id(), 64));
-  ISO_RETURN_IF_ERROR(CheckDate("patient_study.patient_birth_date", study.patient_birth_date()));
-  const std::string& sex = study.patient_sex();
-  if (!sex.empty() && sex != "M" && sex != "F" && sex != "O") {
-    return Illegal("patient_study.patient_sex", Shown(sex), "\"M\", \"F\", \"O\" or empty");
-  }
-  ISO_RETURN_IF_ERROR(CheckUid("patient_study.study_instance_uid", study.study_instance_uid()));
-  ISO_RETURN_IF_ERROR(CheckText("patient_study.accession_number", study.accession_number(), 16));
-  ISO_RETURN_IF_ERROR(CheckText("patient_study.study_id", study.study_id(), 16));
-  ISO_RETURN_IF_ERROR(CheckText("patient_study.study_description", study.study_description(), 64));
-  ISO_RETURN_IF_ERROR(
-      CheckPersonName("patient_study.referring_physician_name", study.referring_physician_name()));
-  ISO_RETURN_IF_ERROR(CheckDate("patient_study.study_date", study.study_date()));
-  return CheckTime("patient_study.study_time", study.study_time());
-}
 
 jobs::PatientStudy PatientStudyOf(const v1::PatientStudy& study) {
   return {.patient_name = study.patient_name(),
@@ -90,36 +73,6 @@ absl::StatusOr<jobs::PairRole> PairRoleOf(const v1::AcquisitionPair& pair) {
   }
 }
 
-absl::Status CheckEquipment(const v1::Equipment& equipment) {
-  ISO_RETURN_IF_ERROR(CheckText("equipment.manufacturer", equipment.manufacturer(), 64));
-  ISO_RETURN_IF_ERROR(CheckText("equipment.model_name", equipment.model_name(), 64));
-  ISO_RETURN_IF_ERROR(
-      CheckText("equipment.device_serial_number", equipment.device_serial_number(), 64));
-  ISO_RETURN_IF_ERROR(CheckText("equipment.software_versions", equipment.software_versions(), 64));
-  ISO_RETURN_IF_ERROR(CheckText("equipment.institution_name", equipment.institution_name(), 64));
-  ISO_RETURN_IF_ERROR(CheckText("equipment.institutional_department_name",
-                                equipment.institutional_department_name(), 64));
-  if (equipment.manufacturer().empty() &&
-      !(equipment.model_name().empty() && equipment.device_serial_number().empty() &&
-        equipment.software_versions().empty())) {
-    return Illegal("equipment.manufacturer", "\"\"",
-                   "a name, when model_name, device_serial_number or software_versions is set");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckSystem(const v1::AcquisitionHeader& header) {
-  ISO_RETURN_IF_ERROR(CheckEquipment(header.equipment()));
-  ISO_RETURN_IF_ERROR(CheckExposure("exposure", header.exposure()));
-  ISO_RETURN_IF_ERROR(jobs::MarkPrivate(
-      CheckPersonName("performing_physician_name", header.performing_physician_name())));
-  ISO_RETURN_IF_ERROR(
-      jobs::MarkPrivate(CheckPersonName("operators_name", header.operators_name())));
-  const std::string& laterality = header.laterality();
-  if (laterality.empty() || laterality == "L" || laterality == "R") return absl::OkStatus();
-  return Illegal("laterality", Shown(laterality), "\"L\", \"R\" or empty");
-}
-
 jobs::Equipment EquipmentOf(const v1::Equipment& equipment) {
   return {.manufacturer = equipment.manufacturer(),
           .model_name = equipment.model_name(),
@@ -130,12 +83,8 @@ jobs::Equipment EquipmentOf(const v1::Equipment& equipment) {
 }
 
 absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
-  ISO_RETURN_IF_ERROR(jobs::MarkPrivate(CheckIdentity(header.patient_study())));
-  ISO_RETURN_IF_ERROR(CheckIdentifier("station_name", header.station_name()));
-  ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", header.request_id()));
-  ISO_RETURN_IF_ERROR(CheckIdentifier("detector_mode", header.detector_mode()));
-  ISO_RETURN_IF_ERROR(CheckIdentifier("calibration", header.calibration()));
-  ISO_RETURN_IF_ERROR(CheckIdentifier("geometry", header.geometry()));
+  ISO_RETURN_IF_ERROR(jobs::MarkPrivate(wire::CheckPrivateTexts(header)));
+  ISO_RETURN_IF_ERROR(wire::CheckOtherTexts(header));
   if (!header.continues_job_id().empty()) {
     const absl::Status legal = jobs::CheckJobId(header.continues_job_id());
     if (!legal.ok()) {
@@ -145,9 +94,6 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
   if (!(header.tube_voltage_kv() >= 0 && header.tube_voltage_kv() <= 300)) {
     return Illegal("tube_voltage_kv", absl::StrCat(header.tube_voltage_kv()), "0 to 300");
   }
-  ISO_RETURN_IF_ERROR(CheckCodeString("body_part_examined", header.body_part_examined()));
-  ISO_RETURN_IF_ERROR(
-      jobs::MarkPrivate(CheckText("series_description", header.series_description(), 64)));
   if (!(header.deadline_seconds() >= 0 && header.deadline_seconds() <= kLongestDeadline)) {
     return Illegal("deadline_seconds", absl::StrCat(header.deadline_seconds()),
                    absl::StrCat("0 to ", kLongestDeadline));
@@ -156,7 +102,7 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
     return Illegal("frame_rate_hz", absl::StrCat(header.frame_rate_hz()),
                    absl::StrCat("0 to ", kHighestFrameRate));
   }
-  return CheckSystem(header);
+  return CheckExposure("exposure", header.exposure());
 }
 
 absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHeader& header,

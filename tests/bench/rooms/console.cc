@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -108,6 +109,15 @@ client::ServiceChannel AtItsNode(const client::ServiceChannel& channel,
   return client::ServiceChannel(channel.grpc_channel(), stream.node());
 }
 
+bool Cancelled(const client::ServiceChannel& channel, const std::string& job_id) {
+  const absl::Status status = client::JobClient(channel).Cancel(job_id).status();
+  if (!status.ok()) {
+    std::fprintf(stderr, "isocenter-bench: job %s is not cancelled: %s\n", job_id.c_str(),
+                 std::string(status.message()).c_str());
+  }
+  return status.ok();
+}
+
 absl::Status Complete(const client::ServiceChannel& channel, const ConsoleSettings& settings,
                       client::AcquisitionStream& stream, Notes& notes, absl::Time last_frame,
                       AcquisitionRecord& record) {
@@ -148,6 +158,35 @@ absl::Status Complete(const client::ServiceChannel& channel, const ConsoleSettin
 
 }  // namespace
 
+void RunningJobs::Add(const client::ServiceChannel& channel, const std::string& job_id) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!cancelled_) {
+      jobs_.emplace(job_id, channel);
+      return;
+    }
+  }
+  // Accepted while the others were cancelled.
+  Cancelled(channel, job_id);
+}
+
+void RunningJobs::Remove(const std::string& job_id) {
+  absl::MutexLock lock(&mutex_);
+  jobs_.erase(job_id);
+}
+
+int RunningJobs::CancelAll() {
+  std::map<std::string, client::ServiceChannel> jobs;
+  {
+    absl::MutexLock lock(&mutex_);
+    cancelled_ = true;
+    jobs.swap(jobs_);
+  }
+  int cancelled = 0;
+  for (const auto& [job_id, channel] : jobs) cancelled += Cancelled(channel, job_id) ? 1 : 0;
+  return cancelled;
+}
+
 double MonotonicSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -179,6 +218,9 @@ AcquisitionRecord RunAcquisition(const client::ServiceChannel& channel,
   record.accepted = MonotonicSeconds();
   record.job_id = (*stream)->accepted().job_id();
   record.first_node = (*stream)->node();
+  if (settings.running != nullptr) {
+    settings.running->Add(AtItsNode(channel, **stream), record.job_id);
+  }
   absl::Status status = SendFrames(settings, noise, **stream, notes, record);
   const absl::Time last_frame = absl::Now();
   record.last_frame = MonotonicSeconds();
@@ -187,6 +229,7 @@ AcquisitionRecord RunAcquisition(const client::ServiceChannel& channel,
   if (!status.ok()) {
     record.error = absl::StrCat(record.job_id, ": ", status.ToString());
   }
+  if (settings.running != nullptr) settings.running->Remove(record.job_id);
   record.ended = MonotonicSeconds();
   record.node = (*stream)->node();
   record.reconnects = (*stream)->reconnects();

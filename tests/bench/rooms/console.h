@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/channel.h"
 #include "isocenter/v1/acquisition.pb.h"
@@ -14,11 +17,27 @@
 
 namespace isocenter::bench {
 
+/// Jobs that consoles have under way. Thread-safe.
+class RunningJobs {
+ public:
+  void Add(const client::ServiceChannel& channel, const std::string& job_id);
+  void Remove(const std::string& job_id);
+  /// Cancels them all, and each that is added from now on. How many were cancelled; what cannot be
+  /// cancelled is told on stderr.
+  int CancelAll();
+
+ private:
+  absl::Mutex mutex_;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, client::ServiceChannel> jobs_ ABSL_GUARDED_BY(mutex_);
+};
+
 struct ConsoleSettings {
   v1::AcquisitionHeader header;
   double fps = 0;            // 0: as fast as the server takes them
   bool wait_results = true;  // false: cancel the job when the server has all frames
   const PacsProbe* pacs = nullptr;
+  RunningJobs* running = nullptr;
 };
 
 enum class Outcome { kCompleted, kRefused, kFailed };

@@ -140,7 +140,8 @@ struct Console {
 };
 
 absl::StatusOr<std::vector<Console>> MakeConsoles(const RoomsOptions& options,
-                                                  const Arrivals& arrivals, PacsProbe* pacs) {
+                                                  const Arrivals& arrivals, PacsProbe* pacs,
+                                                  RunningJobs* running) {
   std::mt19937 random(options.seed);
   std::vector<Console> consoles;
   for (int i = 0; i < options.rooms + options.batch; ++i) {
@@ -152,7 +153,8 @@ absl::StatusOr<std::vector<Console>> MakeConsoles(const RoomsOptions& options,
                         {.header = MakeHeader(options, batch, number),
                          .fps = batch ? 0 : options.fps,
                          .wait_results = options.wait_results,
-                         .pacs = pacs},
+                         .pacs = pacs,
+                         .running = running},
                         std::move(channel),
                         MakeNoise(options, FramesSeed(options, random)),
                         absl::Seconds(std::uniform_real_distribution(0.0, 1.0)(random) /
@@ -164,7 +166,7 @@ absl::StatusOr<std::vector<Console>> MakeConsoles(const RoomsOptions& options,
 
 }  // namespace
 
-absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
+absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options, cli::Interrupt* interrupt) {
   ISO_RETURN_IF_ERROR(Check(options));
   ISO_ASSIGN_OR_RETURN(std::optional<PacsProbe> pacs, OpenPacs(options));
   ISO_ASSIGN_OR_RETURN(const bool has_metrics, HasMetrics(options));
@@ -173,8 +175,20 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
     ISO_ASSIGN_OR_RETURN(arrivals, ReadArrivals(options.arrivals, options.rooms));
   }
   ISO_ASSIGN_OR_RETURN(AcquisitionLog log, AcquisitionLog::Open(options.log));
+  RunningJobs running;
   ISO_ASSIGN_OR_RETURN(const std::vector<Console> consoles,
-                       MakeConsoles(options, arrivals, pacs ? &*pacs : nullptr));
+                       MakeConsoles(options, arrivals, pacs ? &*pacs : nullptr, &running));
+  if (interrupt != nullptr) {
+    interrupt->SetHandler([&running] {
+      std::fprintf(stderr, "isocenter-bench: interrupted; %d jobs are cancelled\n",
+                   running.CancelAll());
+    });
+  }
+  // What waits ends at once where it is interrupted.
+  const auto sleep = [&](absl::Duration duration) {
+    if (interrupt == nullptr) absl::SleepFor(duration);
+    return interrupt == nullptr || !interrupt->WaitUntil(absl::Now() + duration);
+  };
 
   RoomsReport report;
   absl::Mutex mutex;
@@ -197,18 +211,17 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
     return record.outcome;
   };
   const auto again_and_again = [&](const Console& console) {
-    absl::SleepFor(console.phase);
-    do {
+    bool goes_on = sleep(console.phase);
+    while (goes_on) {
       const Outcome outcome = scan(console, MonotonicSeconds());
-      if (outcome != Outcome::kCompleted && MonotonicSeconds() < end) {
-        absl::SleepFor(kRefusalPause);
-      }
-    } while (MonotonicSeconds() < end);
+      goes_on = MonotonicSeconds() < end &&
+                sleep(outcome == Outcome::kCompleted ? absl::ZeroDuration() : kRefusalPause);
+    }
   };
   const auto as_they_arrive = [&](const Console& console) {
     for (const double arrival : console.arrivals) {
       const double due = start + arrival;
-      absl::SleepFor(absl::Seconds(due - MonotonicSeconds()));
+      if (!sleep(absl::Seconds(due - MonotonicSeconds()))) return;
       scan(console, due);
     }
   };
@@ -218,6 +231,7 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
         [&] { options.arrivals.empty() ? again_and_again(console) : as_they_arrive(console); });
   }
   for (std::thread& thread : threads) thread.join();
+  if (interrupt != nullptr) interrupt->SetHandler(nullptr);
   ISO_RETURN_IF_ERROR(written);
   report.seconds = MonotonicSeconds() - start;
   report.cpu_seconds = CpuSeconds() - cpu_begin;
@@ -226,7 +240,9 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
 }
 
 absl::Status RunRooms(const RoomsOptions& options) {
-  ISO_ASSIGN_OR_RETURN(const RoomsReport report, MeasureRooms(options));
+  cli::Interrupt interrupt;
+  ISO_ASSIGN_OR_RETURN(const RoomsReport report, MeasureRooms(options, &interrupt));
+  if (interrupt.happened()) return absl::CancelledError("interrupted; its jobs are cancelled");
   std::printf("%d rooms of %d frames of %d x %d %s at %g per second, %d batch consoles\n",
               options.rooms, options.frames, options.columns, options.rows, options.pixel.c_str(),
               options.fps, options.batch);

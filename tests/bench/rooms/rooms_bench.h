@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/channel.h"
+#include "client/cli/interrupt.h"
 #include "tests/bench/rooms/rooms_report.h"
 
 namespace isocenter::bench {
@@ -32,12 +33,13 @@ struct RoomsOptions {
   std::string json;          // file to write; empty: none
 };
 
-/// Errors: INVALID_ARGUMENT, NOT_FOUND (credentials, the arrivals), UNAVAILABLE (the log cannot be
-/// written).
-absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options);
+/// Where `interrupt` happens, jobs that are under way are cancelled, and none begins. Errors:
+/// INVALID_ARGUMENT, NOT_FOUND (credentials, the arrivals), UNAVAILABLE (the log cannot be written).
+absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options,
+                                         cli::Interrupt* interrupt = nullptr);
 
 /// Prints and writes the report. Errors: those of MeasureRooms; DATA_LOSS when a frame was lost;
-/// UNAVAILABLE (the file cannot be written, no acquisition was completed).
+/// UNAVAILABLE (the file cannot be written, no acquisition was completed); CANCELLED by Ctrl-C.
 absl::Status RunRooms(const RoomsOptions& options);
 
 }  // namespace isocenter::bench

@@ -1,4 +1,4 @@
-#include "server/rpc/translation/field_checks.h"
+#include "proto/wire/field_checks.h"
 
 #include <algorithm>
 #include <vector>
@@ -8,8 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/civil_time.h"
+#include "proto/wire/illegal.h"
 
-namespace isocenter::rpc {
+namespace isocenter::wire {
 namespace {
 
 bool AllDigits(absl::string_view text) {
@@ -115,4 +116,4 @@ absl::Status CheckCodeString(absl::string_view field, const std::string& text) {
   return Illegal(field, Shown(text), "at most 16 characters of [A-Z0-9_ ]");
 }
 
-}  // namespace isocenter::rpc
+}  // namespace isocenter::wire

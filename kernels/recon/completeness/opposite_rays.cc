@@ -1,0 +1,322 @@
+#include "kernels/recon/completeness/opposite_rays.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "kernels/recon/completeness/row_lines.h"
+
+namespace isocenter::recon {
+namespace {
+
+constexpr int kBins = 320;
+constexpr int kPartners = 256;    // of each view, at most
+constexpr double kOffRowPx = 2;   // of a source's place from the line that was read, at most
+constexpr int kRowsAround = 1;    // read on either side of that line
+constexpr int kLeastRays = 200;  // in all, and
+constexpr int kLeastOfView = 6;  // of a view that has a say
+constexpr int kOffsetSweeps = 4;
+constexpr int kShiftSteps = 8;
+// Objects that look alike from everywhere say nothing of the order of their frames: by chance
+// frames must differ by this much (squared line integrals), and by so many times their noise.
+constexpr double kLeastByChance = 0.02 * 0.02, kLeastOverNoise = 4;
+// A shift, or another order, is the reason where it takes off most of what differs.
+constexpr double kMostLeft = 0.5;
+constexpr double kLeastSigmas = 5;
+
+Vec3 SourceOf(const ProjectionMatrix& p) {
+  const std::array<double, 9> m = InverseLeft(p);
+  return {-(m[0] * p(0, 3) + m[1] * p(1, 3) + m[2] * p(2, 3)),
+          -(m[3] * p(0, 3) + m[4] * p(1, 3) + m[5] * p(2, 3)),
+          -(m[6] * p(0, 3) + m[7] * p(1, 3) + m[8] * p(2, 3))};
+}
+
+std::vector<Vec3> SourcesOf(const Trajectory& trajectory) {
+  std::vector<Vec3> sources;
+  sources.reserve(trajectory.size());
+  for (const ProjectionMatrix& matrix : trajectory) sources.push_back(SourceOf(matrix));
+  return sources;
+}
+
+/// Where a view sees another's source: in front of its own and on the detector.
+std::optional<std::pair<double, double>> PlaceOf(const ProjectionMatrix& matrix, Vec3 source,
+                                                 const Detector& detector) {
+  const Projected at = matrix.Project(source);
+  if (!(at.w > 0)) return std::nullopt;
+  const double u = at.u(), v = at.v();
+  const bool on = u >= 0 && u <= detector.columns - 1 && v >= 0 && v <= detector.rows - 1;
+  if (!on) return std::nullopt;
+  return std::pair(u, v);
+}
+
+/// Least squares of v = start + slope * u.
+class Line {
+ public:
+  void Add(double u, double v) {
+    ++n_;
+    u_ += u;
+    v_ += v;
+    uu_ += u * u;
+    uv_ += u * v;
+  }
+  int n() const { return n_; }
+  double slope() const {
+    const double spread = n_ * uu_ - u_ * u_;
+    return spread > 1e-6 * n_ * uu_ ? (n_ * uv_ - u_ * v_) / spread : 0;
+  }
+  double start() const { return (v_ - slope() * u_) / n_; }
+
+ private:
+  int n_ = 0;
+  double u_ = 0, v_ = 0, uu_ = 0, uv_ = 0;
+};
+
+}  // namespace
+
+OppositeRays::OppositeRays(const Acquisition& acquisition)
+    : acquisition_(acquisition),
+      bin_(std::max(1, (acquisition.detector.columns + kBins - 1) / kBins)),
+      bins_(acquisition.detector.columns / bin_),
+      stride_((static_cast<int>(acquisition.trajectory.size()) + kPartners - 1) / kPartners),
+      profiles_(acquisition.trajectory.size()) {
+  const std::vector<Vec3> sources = SourcesOf(acquisition.trajectory);
+  const int last_row = acquisition.detector.rows - 1, last_column = acquisition.detector.columns - 1;
+  for (size_t view = 0; view < profiles_.size(); ++view) {
+    Line line;
+    for (size_t other = 0; other < sources.size(); other += stride_) {
+      if (other == view) continue;
+      const auto place = PlaceOf(acquisition.trajectory[view], sources[other], acquisition.detector);
+      if (place) line.Add(place->first, place->second);
+    }
+    if (line.n() == 0) continue;
+    Profile& profile = profiles_[view];
+    profile.start = line.start();
+    profile.slope = line.slope();
+    const double ends[] = {profile.start, profile.start + profile.slope * last_column};
+    const int low = static_cast<int>(std::lround(std::min(ends[0], ends[1]))) - kRowsAround;
+    const int high = static_cast<int>(std::lround(std::max(ends[0], ends[1]))) + kRowsAround;
+    profile.first_row = std::clamp(low, 0, last_row);
+    profile.rows = std::clamp(high, 0, last_row) - profile.first_row + 1;
+  }
+}
+
+float OppositeRays::BinLine(std::span<const FrameRow> rows, int bin, const Profile& profile) const {
+  const double middle = bin * bin_ + (bin_ - 1) / 2.0;
+  const int at = static_cast<int>(std::lround(profile.start + profile.slope * middle));
+  RowSum sum;
+  for (const FrameRow& row : rows) {
+    if (std::abs(row.v - at) > kRowsAround) continue;
+    const RowSum piece = SumOf(acquisition_, row, bin * bin_, bin_);
+    sum.sum += piece.sum;
+    sum.air += piece.air;
+    sum.used += piece.used;
+  }
+  return static_cast<float>(LineOf(acquisition_, sum, 0));
+}
+
+void OppositeRays::Add(int view, std::span<const FrameRow> rows) {
+  Profile& profile = profiles_[view];
+  if (profile.rows == 0) return;
+  std::vector<FrameRow> wanted;
+  for (const FrameRow& row : rows) {
+    if (row.v >= profile.first_row && row.v < profile.first_row + profile.rows) {
+      wanted.push_back(row);
+    }
+  }
+  if (wanted.empty()) return;
+  profile.lines.resize(bins_);
+  for (int bin = 0; bin < bins_; ++bin) {
+    profile.lines[bin] = BinLine(wanted, bin, profile);
+  }
+}
+
+std::vector<OppositeRays::Pair> OppositeRays::PairsOf(const Trajectory& trajectory) const {
+  const std::vector<Vec3> sources = SourcesOf(trajectory);
+  const Detector& detector = acquisition_.detector;
+  const int views = static_cast<int>(profiles_.size());
+  const auto on_line = [&](int view, std::pair<double, double> place) {
+    const Profile& profile = profiles_[view];
+    const double row = profile.start + profile.slope * place.first;
+    return std::abs(place.second - row) <= kOffRowPx;
+  };
+  std::vector<Pair> pairs;
+  for (int first = 0; first < views; ++first) {
+    if (profiles_[first].lines.empty()) continue;
+    for (int second = 0; second < views; second += stride_) {
+      const bool twice = second <= first && first % stride_ == 0;
+      if (twice || second == first || profiles_[second].lines.empty()) continue;
+      const auto there = PlaceOf(trajectory[first], sources[second], detector);
+      if (!there || !on_line(first, *there)) continue;
+      const auto back = PlaceOf(trajectory[second], sources[first], detector);
+      if (!back || !on_line(second, *back)) continue;
+      pairs.push_back({first, second, there->first, back->first});
+    }
+  }
+  return pairs;
+}
+
+std::optional<std::pair<double, double>> OppositeRays::At(const Profile& profile, double u) const {
+  const double at = (u - (bin_ - 1) / 2.0) / bin_;
+  const int bin = static_cast<int>(std::floor(at));
+  if (profile.lines.empty() || bin < 0 || bin + 1 >= bins_) return std::nullopt;
+  const double f = at - bin, low = profile.lines[bin], high = profile.lines[bin + 1];
+  return std::pair(low + f * (high - low), (high - low) / bin_);
+}
+
+OppositeRays::Fit OppositeRays::FitOf(const std::vector<Pair>& pairs,
+                                      const Reading& reading) const {
+  struct Ray {
+    int first, second;
+    double difference, by_shift;
+  };
+  const auto read = [&](int view, double u) {
+    const double last = acquisition_.detector.columns - 1;
+    auto value =
+        At(profiles_[reading.frames[view]], (reading.mirrored ? last - u : u) + reading.shift_px);
+    return value;
+  };
+  std::vector<Ray> rays;
+  rays.reserve(pairs.size());
+  std::vector<int> of_view(profiles_.size(), 0);
+  for (const Pair& pair : pairs) {
+    const auto a = read(pair.first, pair.first_u), b = read(pair.second, pair.second_u);
+    if (!a || !b) continue;
+    rays.push_back({pair.first, pair.second, a->first - b->first, a->second - b->second});
+    ++of_view[pair.first];
+    ++of_view[pair.second];
+  }
+  // What frames differ by as a whole (doses) is no misfit.
+  std::vector<double> offset(profiles_.size(), 0), left(profiles_.size());
+  for (int sweep = 0; sweep < kOffsetSweeps; ++sweep) {
+    std::ranges::fill(left, 0);
+    for (const Ray& ray : rays) {
+      const double r = ray.difference - offset[ray.first] + offset[ray.second];
+      left[ray.first] += r;
+      left[ray.second] -= r;
+    }
+    for (size_t view = 0; view < left.size(); ++view) {
+      // Half: both ends of a difference move.
+      if (of_view[view] > 0) offset[view] += 0.5 * left[view] / of_view[view];
+    }
+  }
+  Fit fit;
+  double along = 0, slopes = 0;
+  for (const Ray& ray : rays) {
+    if (of_view[ray.first] < kLeastOfView || of_view[ray.second] < kLeastOfView) continue;
+    const double r = ray.difference - offset[ray.first] + offset[ray.second];
+    fit.difference += r * r;
+    along += r * ray.by_shift;
+    slopes += ray.by_shift * ray.by_shift;
+    ++fit.rays;
+  }
+  if (fit.rays > 0) fit.difference /= static_cast<double>(fit.rays);
+  if (slopes > 0) {
+    fit.step_px = -along / slopes;
+    fit.step_sigma_px = std::sqrt(fit.difference / slopes);
+  }
+  return fit;
+}
+
+OppositeRays::Fit OppositeRays::FindShift(const std::vector<Pair>& pairs, Reading& reading,
+                                          Fit fit) const {
+  for (int step = 0; step < kShiftSteps && fit.step_px != 0; ++step) {
+    Reading next = reading;
+    next.shift_px += fit.step_px;
+    const Fit there = FitOf(pairs, next);
+    if (there.rays < kLeastRays || !(there.difference < fit.difference)) break;
+    reading = std::move(next);
+    fit = there;
+  }
+  return fit;
+}
+
+double OppositeRays::Noise() const {
+  std::vector<float> bends;
+  for (const Profile& profile : profiles_) {
+    const std::vector<float>& line = profile.lines;
+    for (size_t i = 1; i + 1 < line.size(); ++i) {
+      bends.push_back(std::abs(line[i - 1] - 2 * line[i] + line[i + 1]));
+    }
+  }
+  if (bends.empty()) return 0;
+  const auto middle = bends.begin() + static_cast<std::ptrdiff_t>(bends.size() / 2);
+  std::ranges::nth_element(bends, middle);
+  // A second difference of independent values has six times their variance.
+  const double sigma = *middle / 0.6745;
+  return sigma * sigma / 6;
+}
+
+OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
+  OppositeRaysResult result;
+  const std::vector<Pair> pairs = PairsOf(trajectory);
+  Reading reading{.frames = std::vector<int>(profiles_.size())};
+  std::iota(reading.frames.begin(), reading.frames.end(), 0);
+  const Fit as_is = FitOf(pairs, reading);
+  result.rays = as_is.rays;
+  if (result.rays < kLeastRays) {
+    result.not_judged = absl::StrFormat("%d rays are seen from opposite sides; legal is %d or more",
+                                        result.rays, kLeastRays);
+    return result;
+  }
+  result.difference = std::sqrt(as_is.difference);
+  result.noise = std::sqrt(2 * Noise());
+  Reading other = reading;
+  other.mirrored = true;
+  result.mirrored = std::sqrt(FitOf(pairs, other).difference);
+  other.mirrored = false;
+  std::ranges::reverse(other.frames);
+  result.reversed = std::sqrt(FitOf(pairs, other).difference);
+  std::mt19937 random(1);  // the same order each time
+  for (size_t k = other.frames.size(); k > 1; --k) {
+    std::swap(other.frames[k - 1], other.frames[random() % k]);
+  }
+  result.by_chance = std::sqrt(FitOf(pairs, other).difference);
+  const Fit shifted = FindShift(pairs, reading, as_is);
+  result.shift_px = reading.shift_px;
+  result.shift_sigma_px = shifted.step_sigma_px;
+  result.shifted = std::sqrt(shifted.difference);
+  return result;
+}
+
+std::optional<std::string> MisfitText(const OppositeRaysResult& result, double most_shift_px) {
+  if (!result.not_judged.empty()) return std::nullopt;
+  const auto squared = [](double value) { return value * value; };
+  const double chance = squared(result.by_chance), as_is = squared(result.difference);
+  const bool tells_order =
+      chance > kLeastByChance && chance > kLeastOverNoise * squared(result.noise);
+  const double other = std::min(squared(result.reversed), squared(result.mirrored));
+  const double most = OppositeRays::kMostOfChance * chance;
+  const std::string differ = absl::StrFormat(
+      "the frames do not fit their matrices: line integrals of %d rays that two frames see from "
+      "opposite sides differ by %.3f (rms), and by %.3f where frames are in any order",
+      result.rays, result.difference, result.by_chance);
+  if (tells_order && as_is > most && other < kMostLeft * std::min(as_is, squared(result.shifted))) {
+    const bool in_time = result.reversed <= result.mirrored;
+    return absl::StrFormat(
+        "%s; by %.3f with %s: the arm turned the other way than the matrices say, or the columns "
+        "are mirrored", differ, std::sqrt(other),
+        in_time ? "the frames in reversed order" : "the columns in reversed order");
+  }
+  const bool explained = squared(result.shifted) < kMostLeft * as_is;
+  if (explained && std::abs(result.shift_px) > most_shift_px &&
+      std::abs(result.shift_px) > kLeastSigmas * result.shift_sigma_px) {
+    return absl::StrFormat(
+        "the frames do not fit their matrices: opposite rays agree best where all frames lie %+.2f "
+        "px along the rows (sigma %.2f px) from where the matrices say; legal is within %g px: the "
+        "principal point is off, or the patient moved",
+        result.shift_px, result.shift_sigma_px, most_shift_px);
+  }
+  const double beyond_noise = std::min(as_is, squared(result.shifted)) - squared(result.noise);
+  if (tells_order && beyond_noise > most) {
+    return absl::StrFormat(
+        "%s; legal is at most %.3f: frames are in another order than their matrices, the matrices "
+        "are of another scan, or the patient moved",
+        differ, std::sqrt(most));
+  }
+  return std::nullopt;
+}
+
+}  // namespace isocenter::recon

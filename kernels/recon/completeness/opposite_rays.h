@@ -1,0 +1,109 @@
+// Whether the frames of a scan fit their matrices, by the rays that two of them see from opposite
+// sides.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/recon/acquisition.h"
+#include "kernels/recon/completeness/frame_row.h"
+
+namespace isocenter::recon {
+
+/// What the opposite rays of a scan say. Differences: root mean square, of line integrals.
+struct OppositeRaysResult {
+  /// Why nothing is said; empty: judged.
+  std::string not_judged;
+  int64_t rays = 0;       // that two frames have seen
+  double difference = 0;  // of their two line integrals
+  double by_chance = 0;   // the same with the frames in a random order
+  double reversed = 0;    // with the frames in reversed order
+  double mirrored = 0;    // with their columns in reversed order
+  double noise = 0;       // that it would have by the frames' noise alone, at most
+  /// By how much the frames' content lies along the columns' numbers from where the matrices say,
+  /// the same in all frames (pixels of the detector, with its standard deviation), and the
+  /// difference with that.
+  double shift_px = 0, shift_sigma_px = 0;
+  double shifted = 0;
+};
+
+/// The line through the sources of two frames is a ray of both, and its line integral the same from
+/// either side: where the two differ, frames do not fit their matrices (the oldest consistency
+/// condition of fan beams; Natterer, The Mathematics of Computerized Tomography, 1986, III.3). A
+/// turn of more than 180 degrees has such rays; on a full one each ray has its opposite. Nothing is
+/// assumed of the orbit but that sources see each other's place on the detector.
+///
+/// A shift of all frames along their rows, as a principal point that is wrong, moves opposite rays
+/// apart, which planes through two sources (kernels/calibrate/consistency) hardly see. Matrices
+/// that are turned all together about the axis fit as well as the right ones: the volume is turned.
+///
+/// Line integrals are of raw counts, or divided by the air of the calibration; offsets between
+/// frames (doses) do not matter, nor does what is the same in all frames and on both sides. Keeps
+/// up to 320 numbers a frame. Not thread-safe.
+class OppositeRays {
+ public:
+  /// Of the squared difference by chance.
+  static constexpr double kMostOfChance = 0.1;
+  static constexpr double kMostShiftPx = 0.5;
+
+  /// `acquisition`: valid, and must outlive this.
+  explicit OppositeRays(const Acquisition& acquisition);
+
+  /// The rows of a view that Add wants, [first, first + count); none where no other frame looks at
+  /// this one.
+  int first_row(int view) const { return profiles_[view].first_row; }
+  int rows(int view) const { return profiles_[view].rows; }
+  /// A view's rows, in any order of views, each once.
+  void Add(int view, std::span<const FrameRow> rows);
+
+  /// Of the views that were added; `trajectory`: their matrices, as measured. A few milliseconds.
+  OppositeRaysResult Judge(const Trajectory& trajectory) const;
+
+ private:
+  /// Line integrals of a view along the line on which other sources stand.
+  struct Profile {
+    double start = 0, slope = 0;  // row = start + slope * column
+    int first_row = 0, rows = 0;
+    std::vector<float> lines;  // of binned columns; empty: not added
+  };
+  struct Pair {
+    int first = 0, second = 0;
+    double first_u = 0, second_u = 0;  // of the other's source, pixels
+  };
+  /// Which frame stands at which matrix, and how.
+  struct Reading {
+    std::vector<int> frames;  // [view]
+    bool mirrored = false;    // columns
+    double shift_px = 0;
+  };
+  struct Fit {
+    int64_t rays = 0;
+    double difference = 0;                   // mean square
+    double step_px = 0, step_sigma_px = 0;  // of the shift, towards less of it
+  };
+
+  std::vector<Pair> PairsOf(const Trajectory& trajectory) const;
+  float BinLine(std::span<const FrameRow> rows, int bin, const Profile& profile) const;
+  /// The line integral at a column, and its derivative by columns.
+  std::optional<std::pair<double, double>> At(const Profile& profile, double u) const;
+  Fit FitOf(const std::vector<Pair>& pairs, const Reading& reading) const;
+  /// Moves the shift to where the difference is least.
+  Fit FindShift(const std::vector<Pair>& pairs, Reading& reading, Fit fit) const;
+  /// Of a profile's values, variance.
+  double Noise() const;
+
+  const Acquisition& acquisition_;
+  const int bin_, bins_;  // columns that are one here; how many there are
+  const int stride_;      // of partners
+  std::vector<Profile> profiles_;
+};
+
+/// What is wrong, as a sentence for people; nothing where all is well or cannot be told. Shifts of
+/// up to `most_shift_px` are well.
+std::optional<std::string> MisfitText(const OppositeRaysResult& result,
+                                      double most_shift_px = OppositeRays::kMostShiftPx);
+
+}  // namespace isocenter::recon

@@ -1,0 +1,115 @@
+#include "kernels/recon/completeness/repeated_frames.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "kernels/base/crc32c.h"
+
+namespace isocenter::recon {
+namespace {
+
+// Levels of frames that differ by no more than this (of their mean) are those of an object that
+// looks alike from everywhere, to within rounding.
+constexpr double kAlike = 1e-4;
+// Noise makes fourth differences along a row larger than second ones (for white noise by 3.4), the
+// object's outline smaller. Rounding is noise, too: counts need this much more.
+constexpr double kNoiseRatio = 1.5;
+constexpr double kLeastCounts = 8, kLeastLines = 5e-3;  // median of fourth differences
+
+// Every eighth pixel will do.
+constexpr size_t kLevelStride = 8;
+
+template <class T>
+double LevelOf(std::span<const std::byte> pixels) {
+  double sum = 0;
+  for (size_t at = 0; at + sizeof(T) <= pixels.size(); at += kLevelStride * sizeof(T)) {
+    T value;
+    std::memcpy(&value, &pixels[at], sizeof(T));
+    if (std::isfinite(static_cast<double>(value))) sum += value;
+  }
+  return sum;
+}
+
+template <class T>
+void AddBends(std::span<const std::byte> pixels, std::vector<double>& second,
+              std::vector<double>& fourth) {
+  const size_t columns = pixels.size() / sizeof(T);
+  const auto at = [&](size_t u) {
+    T value;
+    std::memcpy(&value, &pixels[u * sizeof(T)], sizeof(T));
+    return static_cast<double>(value);
+  };
+  for (size_t u = 2; u + 2 < columns; ++u) {
+    const double bend = at(u - 1) - 2 * at(u) + at(u + 1);
+    const double of_bends = at(u - 2) + at(u + 2) - 4 * (at(u - 1) + at(u + 1)) + 6 * at(u);
+    if (!std::isfinite(of_bends)) continue;
+    second.push_back(std::abs(bend));
+    fourth.push_back(std::abs(of_bends));
+  }
+}
+
+double MedianOf(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+}  // namespace
+
+RepeatedFrames::RepeatedFrames(const Acquisition& acquisition)
+    : acquisition_(acquisition), seen_(acquisition.trajectory.size()) {}
+
+bool RepeatedFrames::SameAs(int view, int other) const {
+  if (other < 0 || other >= static_cast<int>(seen_.size()) || !seen_[other]) return false;
+  return seen_[view]->checksum == seen_[other]->checksum &&
+         seen_[view]->level == seen_[other]->level &&
+         acquisition_.trajectory[view] != acquisition_.trajectory[other];
+}
+
+bool RepeatedFrames::HasNoise(std::span<const FrameRow> rows) const {
+  const bool counts = acquisition_.pixel_type == PixelType::kUint16Counts;
+  std::vector<double> second, fourth;
+  for (const FrameRow& row : rows) {
+    counts ? AddBends<uint16_t>(row.pixels, second, fourth)
+           : AddBends<float>(row.pixels, second, fourth);
+  }
+  if (second.empty()) return false;
+  const double of_bends = MedianOf(fourth);
+  return of_bends > (counts ? kLeastCounts : kLeastLines) &&
+         of_bends > kNoiseRatio * MedianOf(second);
+}
+
+bool RepeatedFrames::Add(int view, std::span<const FrameRow> rows) {
+  double level = 0;
+  uint32_t checksum = 0;
+  for (const FrameRow& row : rows) {
+    checksum = ExtendCrc32c(checksum, row.pixels);
+    level += acquisition_.pixel_type == PixelType::kUint16Counts ? LevelOf<uint16_t>(row.pixels)
+                                                                 : LevelOf<float>(row.pixels);
+  }
+  seen_[view] = {checksum, level};
+  lowest_ = any_ ? std::min(lowest_, level) : level;
+  highest_ = any_ ? std::max(highest_, level) : level;
+  any_ = true;
+  const bool as_before = SameAs(view, view - 1), as_after = SameAs(view, view + 1);
+  if (!as_before && !as_after) return false;
+  const bool differ = highest_ - lowest_ > kAlike * std::max(std::abs(lowest_), std::abs(highest_));
+  if (!differ && !HasNoise(rows)) return false;
+  for (const int copy : {view, view + 1}) {
+    if (copy == view ? !as_before : !as_after) continue;
+    first_copy_ = copies_ == 0 ? copy : std::min(first_copy_, copy);
+    ++copies_;
+  }
+  return true;
+}
+
+std::string RepeatedFrames::Text() const {
+  return absl::StrFormat(
+      "%d of %d frames, of which the first is frame %d, have the pixels of the frame before, which "
+      "no two exposures have: what delivers the frames stood still",
+      copies_, seen_.size(), first_copy_);
+}
+
+}  // namespace isocenter::recon

@@ -1,0 +1,49 @@
+#include "kernels/recon/completeness/row_lines.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace isocenter::recon {
+namespace {
+
+template <class T>
+T PixelAt(std::span<const std::byte> row, int column) {
+  T value;
+  std::memcpy(&value, &row[column * sizeof(T)], sizeof(T));
+  return value;
+}
+
+}  // namespace
+
+RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_column, int count) {
+  const auto* response = acquisition.calibration != nullptr && acquisition.calibration->response
+                             ? &*acquisition.calibration->response
+                             : nullptr;
+  RowSum result;
+  for (int u = first_column; u < first_column + count; ++u) {
+    if (acquisition.pixel_type == PixelType::kFloat32LineIntegrals) {
+      const double line = PixelAt<float>(row.pixels, u);
+      if (!(std::abs(line) <= ops::kLongestLineIntegral)) continue;
+      result.sum += line;
+    } else {
+      const double counts = PixelAt<uint16_t>(row.pixels, u);
+      if (counts == 0) continue;
+      const size_t pixel = static_cast<size_t>(row.v) * acquisition.detector.columns + u;
+      result.sum += response == nullptr ? counts : counts - response->offset_counts[pixel];
+      result.air += response == nullptr ? acquisition.i0_counts : response->air_counts[pixel];
+    }
+    ++result.used;
+  }
+  return result;
+}
+
+double LineOf(const Acquisition& acquisition, const RowSum& sum, double dose) {
+  if (sum.used == 0) return 0;
+  if (acquisition.pixel_type == PixelType::kFloat32LineIntegrals) return sum.sum / sum.used;
+  const double nothing = std::exp(-ops::kLongestLineIntegral);
+  return -std::log(std::max(sum.sum / (sum.air * (dose > 0 ? dose : 1)), nothing));
+}
+
+}  // namespace isocenter::recon

@@ -1,0 +1,23 @@
+// Mean line integrals of pieces of a frame's rows, of raw counts too.
+#pragma once
+
+#include "kernels/recon/acquisition.h"
+#include "kernels/recon/completeness/frame_row.h"
+
+namespace isocenter::recon {
+
+/// What some pixels of a frame say together; sums of several pieces can be added.
+struct RowSum {
+  double sum = 0, air = 0;  // counts above offsets and those of air, or line integrals
+  int used = 0;
+};
+
+/// Columns [first, first + count) of a row. Left out are counts of 0 (dead, or so thick that it is
+/// as good as) and line integrals beyond ops::kLongestLineIntegral.
+RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_column, int count);
+
+/// The mean line integral, with counts relative to the air of the calibration or the declared
+/// intensity, times `dose` where that is not 0; 0 where no pixel was used.
+double LineOf(const Acquisition& acquisition, const RowSum& sum, double dose);
+
+}  // namespace isocenter::recon

@@ -1,0 +1,38 @@
+#include "kernels/recon/completeness/scan_watch.h"
+
+#include <algorithm>
+
+namespace isocenter::recon {
+
+ScanWatch::ScanWatch(const Acquisition& acquisition)
+    : repeated_(acquisition), air_(acquisition), rays_(acquisition) {}
+
+int ScanWatch::SampledRow(int i, int detector_rows) {
+  return (2 * i + 1) * detector_rows / (2 * std::min(kSampledRows, detector_rows));
+}
+
+std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> sampled,
+                                        std::span<const FrameRow> rows, double dose) {
+  std::vector<ScanFinding> findings;
+  const bool repeats = repeated_.Add(view, sampled);
+  if (repeats && !repeats_) {
+    findings.push_back({ScanFault::kRepeatedFrames, view, repeated_.Text()});
+  }
+  repeats_ = repeats;
+  if (air_.Add(sampled, dose)) findings.push_back({ScanFault::kAirLevel, view, air_.Text()});
+  rays_.Add(view, rows);
+  return findings;
+}
+
+std::optional<ScanFinding> ScanWatch::End(const Trajectory& trajectory) const {
+  const std::optional<std::string> misfit = MisfitText(rays_.Judge(trajectory));
+  if (!misfit) return std::nullopt;
+  return ScanFinding{ScanFault::kMatricesMisfit, std::nullopt, *misfit};
+}
+
+std::optional<std::string> ScanWatch::RepeatedText() const {
+  if (repeated_.copies() == 0) return std::nullopt;
+  return repeated_.Text();
+}
+
+}  // namespace isocenter::recon

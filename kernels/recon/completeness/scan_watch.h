@@ -1,0 +1,59 @@
+// What is wrong with a scan's frames as a whole, told by few rows of each: for frames that come one
+// after the other and for files alike.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/recon/acquisition.h"
+#include "kernels/recon/completeness/air_level.h"
+#include "kernels/recon/completeness/frame_row.h"
+#include "kernels/recon/completeness/opposite_rays.h"
+#include "kernels/recon/completeness/repeated_frames.h"
+
+namespace isocenter::recon {
+
+enum class ScanFault { kRepeatedFrames, kAirLevel, kMatricesMisfit };
+
+struct ScanFinding {
+  ScanFault fault = ScanFault::kRepeatedFrames;
+  std::optional<int> view;  // at which it was noticed
+  std::string text;         // a sentence for people
+};
+
+/// Repeated frames are found when they begin to repeat, and again when they do after they had not;
+/// air that is off once; matrices that do not fit when all frames have come. Not thread-safe.
+class ScanWatch {
+ public:
+  /// Rows of each frame that are looked at, evenly over the detector.
+  static constexpr int kSampledRows = 16;
+
+  /// `acquisition`: valid, and must outlive this.
+  explicit ScanWatch(const Acquisition& acquisition);
+
+  /// The sampled row `i` of `kSampledRows`, or of as many as the detector has.
+  static int SampledRow(int i, int detector_rows);
+  /// Rows of a view that Add wants beside the sampled ones: [first, first + count).
+  int first_row(int view) const { return rays_.first_row(view); }
+  int rows(int view) const { return rays_.rows(view); }
+
+  /// A view that came, in any order, each once. `sampled`: its sampled rows. `rows`: the others.
+  /// `dose`: what the frame tells; 0: nothing.
+  std::vector<ScanFinding> Add(int view, std::span<const FrameRow> sampled,
+                               std::span<const FrameRow> rows, double dose);
+  /// All views have come that will. `trajectory`: their matrices, as measured.
+  std::optional<ScanFinding> End(const Trajectory& trajectory) const;
+
+  /// How the frames repeat, over all that came; nothing where they do not.
+  std::optional<std::string> RepeatedText() const;
+
+ private:
+  RepeatedFrames repeated_;
+  AirLevel air_;
+  OppositeRays rays_;
+  bool repeats_ = false;  // the last frame that came did
+};
+
+}  // namespace isocenter::recon

@@ -1,0 +1,119 @@
+#include "kernels/recon/completeness/opposite_rays.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/kernels/recon/completeness/ellipse_scan.h"
+
+namespace isocenter::recon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr double kFull = 360.0 * 119 / 120;
+
+OppositeRaysResult Judged(const EllipseScan& scan) {
+  OppositeRays rays(scan.acquisition);
+  for (int view = 0; view < scan.views(); ++view) rays.Add(view, scan.Rows(view));
+  return rays.Judge(scan.acquisition.trajectory);
+}
+
+std::string Said(const EllipseScan& scan) { return MisfitText(Judged(scan)).value_or(""); }
+
+/// The matrices say that the image lies by so much further along the rows than it does.
+void MovePrincipalPoint(EllipseScan& scan, double px) {
+  for (ProjectionMatrix& matrix : scan.acquisition.trajectory) {
+    for (int i = 0; i < 4; ++i) matrix.m[i] += px * matrix.m[8 + i];
+  }
+}
+
+TEST(OppositeRays, HaveNothingToSayOfFramesThatFit) {
+  EXPECT_EQ(Said(EllipseScan(120, kFull, {}, 0.02)), "");
+  EXPECT_EQ(Said(EllipseScan(120, 200, {}, 0.02)), "");
+  EXPECT_EQ(Said(EllipseScan(120, -200, {}, 0.02)), "");
+  EXPECT_EQ(Said(EllipseScan(120, kFull, {}, 0.02, 60)), "") << "displaced detector";
+  EXPECT_EQ(Said(EllipseScan(120, kFull, {.a_mm = 200, .b_mm = 150}, 0.02)), "") << "cut";
+  EXPECT_EQ(Said(EllipseScan(120, kFull, {}, 0.2)), "") << "noisy";
+}
+
+TEST(OppositeRays, SeeAPrincipalPointThatIsOff) {
+  for (const double arc : {kFull, 200.0}) {
+    for (const double off : {0.2, -5.0}) {
+      EllipseScan scan(120, arc, {}, 0.01);
+      MovePrincipalPoint(scan, off);
+      const OppositeRaysResult result = Judged(scan);
+      EXPECT_NEAR(result.shift_px, -off, 0.06) << arc;
+      EXPECT_LT(result.shift_sigma_px, 0.05) << arc;
+      if (off == 0.2) EXPECT_EQ(MisfitText(result), std::nullopt);
+    }
+  }
+  EllipseScan scan(120, kFull, {}, 0.01);
+  MovePrincipalPoint(scan, 5);
+  EXPECT_THAT(Said(scan), AllOf(HasSubstr("px along the rows"), HasSubstr("legal is within 0.5 px"),
+                                HasSubstr("all frames lie -5.0")));
+}
+
+TEST(OppositeRays, SeeFramesInReversedOrderAndMirroredOnes) {
+  for (const double arc : {kFull, 200.0}) {
+    EllipseScan scan(120, arc, {}, 0.02);
+    std::ranges::reverse(scan.frames);
+    EXPECT_THAT(Said(scan), HasSubstr("with the frames in reversed order")) << arc;
+  }
+  EllipseScan scan(120, 200, {}, 0.02);
+  for (auto& frame : scan.frames) std::ranges::reverse(frame);
+  EXPECT_THAT(Said(scan), HasSubstr("with the columns in reversed order"));
+}
+
+TEST(OppositeRays, SeeFramesInAnotherOrder) {
+  for (const double arc : {kFull, 200.0}) {
+    EllipseScan scan(120, arc, {}, 0.02);
+    std::mt19937 random(3);
+    for (size_t k = scan.frames.size(); k > 1; --k) {
+      std::swap(scan.frames[k - 1], scan.frames[random() % k]);
+    }
+    EXPECT_THAT(Said(scan), HasSubstr("frames are in another order")) << arc;
+  }
+  EllipseScan scan(120, 200, {}, 0.02);
+  std::ranges::rotate(scan.frames, scan.frames.begin() + 20);
+  EXPECT_THAT(Said(scan), HasSubstr("the frames do not fit their matrices"));
+}
+
+TEST(OppositeRays, SayNothingOfTheOrderOfWhatLooksAlikeFromEverywhere) {
+  EllipseScan scan(120, kFull, {.a_mm = 60, .b_mm = 60, .x_mm = 0, .y_mm = 0}, 0.05);
+  std::ranges::reverse(scan.frames);
+  EXPECT_EQ(Said(scan), "");
+}
+
+TEST(OppositeRays, DosesThatChangeAreNoMisfit) {
+  EllipseScan scan(120, kFull, {}, 0.02);
+  for (int view = 0; view < scan.views(); ++view) {
+    const double dose = 0.7 + 0.3 * std::sin(view * 0.3);
+    for (uint16_t& count : scan.frames[view]) count = static_cast<uint16_t>(count * dose);
+  }
+  EXPECT_EQ(Said(scan), "");
+}
+
+TEST(OppositeRays, AnArcWithoutThemIsNotJudged) {
+  EllipseScan scan(60, 120, {}, 0.02);
+  std::ranges::reverse(scan.frames);
+  EXPECT_THAT(Judged(scan).not_judged, HasSubstr("legal is 200 or more"));
+  EXPECT_EQ(Said(scan), "");
+}
+
+TEST(OppositeRays, FramesThatDidNotComeAreLeftOut) {
+  const EllipseScan scan(120, kFull, {}, 0.02);
+  OppositeRays rays(scan.acquisition);
+  for (int view = 0; view < scan.views(); view += view % 3 == 0 ? 2 : 1) {
+    rays.Add(view, scan.Rows(view));
+  }
+  const OppositeRaysResult result = rays.Judge(scan.acquisition.trajectory);
+  EXPECT_EQ(result.not_judged, "");
+  EXPECT_EQ(MisfitText(result), std::nullopt);
+}
+
+}  // namespace
+}  // namespace isocenter::recon

@@ -1,0 +1,77 @@
+#include "kernels/recon/completeness/repeated_frames.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/kernels/recon/completeness/ellipse_scan.h"
+
+namespace isocenter::recon {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr EllipticBody kRound = {.a_mm = 60, .b_mm = 60, .x_mm = 0, .y_mm = 0};
+
+int Copies(const EllipseScan& scan, std::string* text = nullptr) {
+  RepeatedFrames repeated(scan.acquisition);
+  for (int view = 0; view < scan.views(); ++view) repeated.Add(view, scan.Rows(view));
+  if (text != nullptr) *text = repeated.Text();
+  return repeated.copies();
+}
+
+void Freeze(EllipseScan& scan, int from, int to) {
+  for (int view = from; view < to; ++view) scan.frames[view] = scan.frames[from - 1];
+}
+
+TEST(RepeatedFrames, AreCounted) {
+  for (const double noise : {0.0, 0.02}) {
+    EllipseScan scan(40, 200, {}, noise);
+    EXPECT_EQ(Copies(scan), 0);
+    Freeze(scan, 10, 17);
+    std::string text;
+    EXPECT_EQ(Copies(scan, &text), 7) << noise;
+    EXPECT_THAT(text, HasSubstr("7 of 40 frames, of which the first is frame 10,"));
+  }
+}
+
+TEST(RepeatedFrames, AreFoundInAnyOrderOfViews) {
+  EllipseScan scan(40, 200, {}, 0.02);
+  Freeze(scan, 10, 13);
+  RepeatedFrames repeated(scan.acquisition);
+  for (int step = 0; step < 40; ++step) {
+    const int view = step * 7 % 40;
+    repeated.Add(view, scan.Rows(view));
+  }
+  EXPECT_EQ(repeated.copies(), 3);
+  EXPECT_EQ(repeated.first_copy(), 10);
+}
+
+TEST(RepeatedFrames, AWholeScanOfOneFrameIsSeenByItsNoise) {
+  EllipseScan scan(20, 200, kRound, 0.02);
+  Freeze(scan, 1, 20);
+  EXPECT_EQ(Copies(scan), 19);
+}
+
+TEST(RepeatedFrames, WhatLooksAlikeFromEverywhereIsNoCopyWithoutNoise) {
+  EllipseScan scan(20, 200, kRound, 0);
+  Freeze(scan, 1, 20);
+  EXPECT_EQ(Copies(scan), 0);
+  // Here and there a pixel is rounded the other way.
+  scan.frames[9][300] += 1;
+  EXPECT_EQ(Copies(scan), 0);
+}
+
+TEST(RepeatedFrames, AnArmThatStandsStillMayRepeat) {
+  EllipseScan scan(20, 200, {}, 0);
+  Freeze(scan, 5, 8);
+  for (int view = 5; view < 8; ++view) {
+    scan.acquisition.trajectory[view] = scan.acquisition.trajectory[4];
+  }
+  EXPECT_EQ(Copies(scan), 0);
+}
+
+}  // namespace
+}  // namespace isocenter::recon
