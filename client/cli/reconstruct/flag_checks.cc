@@ -37,6 +37,7 @@ absl::Status CheckGatingFlags(const ReconstructOptions& options) {
   const bool iterative = options.algorithm != "fdk";
   for (const auto& [flag, given, why] :
        {std::tuple("--motion", options.motion, "it is looked for in all frames"),
+        {"--self-calibrate", options.self_calibrate, "an organ that moves looks like an arm"},
         {"--curve", !options.curve.empty(), "there is a curve of one volume only"},
         {"--deadline", options.deadline_seconds > 0, "all gates have the same passes"},
         {"--cycle-smoothing or --cycle-rounds with fdk", options.gating.together() && !iterative,
@@ -46,9 +47,10 @@ absl::Status CheckGatingFlags(const ReconstructOptions& options) {
   return absl::OkStatus();
 }
 
-formats::Destination PosesDestination(const ReconstructOptions& options) {
-  return {.flag = "--poses",
-          .path = options.poses,
+formats::Destination TableDestination(const ReconstructOptions& options, std::string flag,
+                                      const std::string& path) {
+  return {.flag = std::move(flag),
+          .path = path,
           .endings = {".csv"},
           .replaces = options.overwrite,
           .inputs = {options.acquisition.input, options.acquisition.projections,
@@ -59,12 +61,28 @@ formats::Destination PosesDestination(const ReconstructOptions& options) {
 absl::Status CheckMotionFlags(const ReconstructOptions& options) {
   if (!options.poses.empty()) {
     if (!options.motion) return flags::WrongUsage("--poses without --motion, which finds them");
-    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(PosesDestination(options)));
+    ISO_RETURN_IF_ERROR(
+        formats::CheckFileDestination(TableDestination(options, "--poses", options.poses)));
   }
   const char* const flag = options.motion ? SecondPassFlag(options) : nullptr;
   if (flag == nullptr) return absl::OkStatus();
   return flags::WrongUsage(
       absl::StrCat(flag, " with --motion; legal is one of them, both begin with the frames"));
+}
+
+/// A detector that is elsewhere and an object that is look alike.
+absl::Status CheckSelfCalibrationFlags(const ReconstructOptions& options) {
+  if (!options.matrices_out.empty()) {
+    if (!options.self_calibrate) {
+      return flags::WrongUsage("--matrices-out without --self-calibrate, which corrects them");
+    }
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
+        TableDestination(options, "--matrices-out", options.matrices_out)));
+  }
+  if (!(options.self_calibrate && options.motion)) return absl::OkStatus();
+  return flags::WrongUsage(
+      "--self-calibrate with --motion; legal is one of them: a head that moves looks like an arm "
+      "that does");
 }
 
 }  // namespace
@@ -84,6 +102,7 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(VolumeDestination(options)));
   ISO_RETURN_IF_ERROR(options.json.Check({options.acquisition.input}));
   ISO_RETURN_IF_ERROR(CheckMotionFlags(options));
+  ISO_RETURN_IF_ERROR(CheckSelfCalibrationFlags(options));
   const bool iterative = options.algorithm != "fdk";
   std::vector<std::string> of_passes = ChangedFlags(options.iterative);
   if (!options.curve.empty()) of_passes.emplace_back("--curve");
@@ -115,6 +134,7 @@ absl::Status CheckFanBeamFlags(const ReconstructOptions& o) {
                                     {"--calibration", !o.calibration.empty()},
                                     {second_pass, second_pass != nullptr},
                                     {"--motion", o.motion},
+                                    {"--self-calibrate", o.self_calibrate},
                                     {"--projections", !o.acquisition.projections.empty()},
                                     {"--i0", o.acquisition.i0.has_value()},
                                     {"--rings", o.rings},

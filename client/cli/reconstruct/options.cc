@@ -83,6 +83,14 @@ void AddCorrectionFlags(flags::Command correct, ReconstructOptions& o) {
            "also write the pose of each frame that --motion found, as `simulate --motion` reads "
            "them, to this .csv")
       .Type("FILE");
+  correct.AddSwitch("--self-calibrate", o.self_calibrate,
+                    "find from the frames where the detector was, and correct the matrices "
+                    "(docs/self-calibration.md)");
+  correct
+      .Add("--matrices-out", o.matrices_out,
+           "also write the matrices that --self-calibrate ended with, as --matrices reads them, "
+           "to this .csv")
+      .Type("FILE");
   correct.AddSwitch("--rings", o.rings,
                     "take rings around the axis off the volume (docs/second-pass.md)");
 }

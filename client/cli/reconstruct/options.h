@@ -45,6 +45,8 @@ struct ReconstructOptions {
   bool cone_beam = false;
   bool motion = false;
   std::string poses;
+  bool self_calibrate = false;
+  std::string matrices_out;
   JsonOutput json;
 };
 

@@ -14,7 +14,9 @@
 #include "client/cli/commands.h"
 #include "client/cli/local_acquisition.h"
 #include "client/cli/options/calibrated_acquisition.h"
+#include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/output/motion_text.h"
+#include "client/cli/output/self_calibration_text.h"
 #include "client/cli/output/warnings.h"
 #include "client/cli/reconstruct/fan_beam.h"
 #include "client/cli/reconstruct/flag_checks.h"
@@ -23,6 +25,7 @@
 #include "client/cli/reconstruct/options.h"
 #include "client/cli/reconstruct/recipe.h"
 #include "client/cli/reconstruct/report.h"
+#include "client/cli/reconstruct/self_calibration.h"
 #include "client/cli/scan_findings.h"
 #include "client/formats/fan_beam_scan.h"
 #include "client/formats/file.h"
@@ -49,6 +52,7 @@ struct Scan {
   PatientPosition position{};
   VolumeGrid grid;
   std::vector<std::string> warnings;
+  std::optional<recon::SelfCalibration> self_calibration;
 };
 
 absl::StatusOr<VolumeGrid> GridOf(const ReconstructOptions& options,
@@ -154,6 +158,11 @@ absl::Status ReportVolume(const ReconstructOptions& options, const Scan& scan,
       ReportOf(options, scan.source->header().frame_count(), grid, devices, seconds);
   json["out"] = options.out;
   json["findings"] = outcome.findings;
+  if (scan.self_calibration) {
+    json["findings"].insert(json["findings"].begin(),
+                            SelfCalibrationSummary(*scan.self_calibration));
+    json["self_calibration"] = SelfCalibrationJson(*scan.self_calibration);
+  }
   json["warnings"] = scan.warnings;
   for (const recon::IterationReport& done : outcome.iterations) {
     nlohmann::ordered_json& entry = json["iterations"].emplace_back(
@@ -239,6 +248,18 @@ absl::Status Reconstruct(ReconstructOptions options) {
     plan = MakePlan(options, scan.acquisition, scan.grid, iterative, devices);
     if (!plan.ok()) return plan.status();
   }
+  if (options.self_calibrate) {
+    ISO_ASSIGN_OR_RETURN(scan.self_calibration,
+                         SelfCalibrate(scan.acquisition, options, frames, *devices[0]));
+    const recon::SelfCalibration& found = *scan.self_calibration;
+    Trajectory& trajectory = scan.acquisition.trajectory;
+    trajectory = recon::Corrected(trajectory, scan.acquisition.detector, found);
+    if (found.found()) plan = MakePlan(options, scan.acquisition, scan.grid, iterative, devices);
+    if (!plan.ok()) return plan.status();
+    if (!options.matrices_out.empty()) {
+      ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices_out, TrajectoryCsv(trajectory)));
+    }
+  }
   return gates.empty() ? ReconstructVolume(options, scan, *plan, frames, devices)
                        : ReconstructGates(gated, gates, *plan, frames, devices);
 }
@@ -255,6 +276,7 @@ void AddReconstructCommand(flags::Command program) {
       "  isocenter reconstruct raw --out corrected.mha --calibration room3.isocal\n"
       "  isocenter reconstruct head --out sart.mha --algorithm os_sart --iterations 10 --curve "
       "curve.png\n"
+      "  isocenter reconstruct head --out sharp.mha --self-calibrate --matrices-out arm.csv\n"
       "  isocenter reconstruct heart --out rest.mha --phase 0.8 --phase-width 0.2\n"
       "  isocenter reconstruct heart --out beat.mha --gates 8 --algorithm asd_pocs --prior 3\n"
       "INPUT may be a fan-beam scan, too: a directory with fan_beam.json.\n"

@@ -173,7 +173,8 @@ double ScanConsistency::RadiusMm() const {
   return camera.isocenter_depth_mm * detector_.rows / 2 / std::abs(camera.focal_v_px);
 }
 
-absl::StatusOr<Consistency> ScanConsistency::Judge(ThreadPool& pool) const {
+absl::StatusOr<Consistency> ScanConsistency::Judge(ThreadPool& pool,
+                                                   std::span<const double> curves) const {
   std::vector<Vec3> sources;
   for (size_t k = 0; k < views_.size(); ++k) {
     if (!views_[k]) {
@@ -200,13 +201,14 @@ absl::StatusOr<Consistency> ScanConsistency::Judge(ThreadPool& pool) const {
   const auto ends = 4.0 * static_cast<double>(result.lines + result.truncated);  // of two lines
   result.off_air_share = static_cast<double>(ends_off_air) / std::max(1.0, ends);
   result.off_air = result.off_air_share > kMostOffAirShare;
-  ShiftFit fit = FitShifts(all, static_cast<int>(views_.size()));
+  const int frames = static_cast<int>(views_.size());
+  ShiftFit fit = curves.empty() ? FitShifts(all, frames) : FitShifts(all, frames, curves);
   result.shifts = std::move(fit.shifts);
   result.before = fit.before;
   result.after = fit.after;
   result.not_judged = WhyNot(result);
   if (!result.not_judged.empty()) return result;
-  FindOddFrames(result);
+  if (curves.empty()) FindOddFrames(result);
   const Camera camera = *Decompose(trajectory_[trajectory_.size() / 2]);
   result.drift_v_mm =
       SmoothRange(result.shifts) * camera.isocenter_depth_mm / std::abs(camera.focal_v_px);

@@ -62,8 +62,9 @@ class ScanConsistency {
   void Add(int frame, std::span<const uint16_t> counts);
   /// Line integrals of corrected counts, for which i0_counts means nothing.
   void AddLines(int frame, std::span<const float> line_integrals);
-  /// All frames have been added. Errors: FAILED_PRECONDITION naming a frame that was not.
-  absl::StatusOr<Consistency> Judge(ThreadPool& pool) const;
+  /// All frames have been added. `curves`: none, or those that the shifts are sums of (FitShifts);
+  /// no frame is odd then. Errors: FAILED_PRECONDITION naming a frame that was not.
+  absl::StatusOr<Consistency> Judge(ThreadPool& pool, std::span<const double> curves = {}) const;
 
  private:
   ScanConsistency(const Trajectory& trajectory, const Detector& detector, double i0_counts);

@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "kernels/calibrate/robust.h"
 
@@ -25,9 +26,9 @@ double MedianAbsolute(const std::vector<PlaneDifference>& differences, const Eig
   return Median(std::move(all));
 }
 
-}  // namespace
-
-ShiftFit FitShifts(const std::vector<PlaneDifference>& differences, int frames) {
+// x = curves · unknowns; without curves the unknowns are x.
+ShiftFit Fit(const std::vector<PlaneDifference>& differences, int frames,
+             const std::optional<Eigen::MatrixXd>& curves) {
   ShiftFit fit;
   fit.shifts.resize(frames);
   if (differences.empty()) return fit;
@@ -52,16 +53,42 @@ ShiftFit FitShifts(const std::vector<PlaneDifference>& differences, int frames) 
         for (int j = 0; j < 4; ++j) left(at[i], at[j]) += weight * by[i] * by[j];
       }
     }
-    factor.compute(left);
-    x = factor.solve(right);
+    if (curves) {
+      factor.compute(curves->transpose() * left * *curves);
+      x = *curves * factor.solve(curves->transpose() * right);
+    } else {
+      factor.compute(left);
+      x = factor.solve(right);
+    }
   }
   fit.after = MedianAbsolute(differences, x);
-  const Eigen::MatrixXd covariance = factor.solve(Eigen::MatrixXd::Identity(unknowns, unknowns));
+  const Eigen::MatrixXd covariance =
+      curves ? Eigen::MatrixXd(*curves * factor.solve(curves->transpose()))
+             : Eigen::MatrixXd(factor.solve(Eigen::MatrixXd::Identity(unknowns, unknowns)));
   for (int k = 0; k < frames; ++k) {
     fit.shifts[k] = {x[2 * k], x[2 * k + 1], std::sqrt(covariance(2 * k, 2 * k)),
                      std::sqrt(covariance(2 * k + 1, 2 * k + 1))};
   }
   return fit;
+}
+
+}  // namespace
+
+ShiftFit FitShifts(const std::vector<PlaneDifference>& differences, int frames) {
+  return Fit(differences, frames, std::nullopt);
+}
+
+ShiftFit FitShifts(const std::vector<PlaneDifference>& differences, int frames,
+                   std::span<const double> curves) {
+  const int count = static_cast<int>(curves.size()) / frames;
+  Eigen::MatrixXd both = Eigen::MatrixXd::Zero(2 * frames, 2 * count);
+  for (int frame = 0; frame < frames; ++frame) {
+    for (int curve = 0; curve < count; ++curve) {
+      both(2 * frame, 2 * curve) = curves[frame * count + curve];
+      both(2 * frame + 1, 2 * curve + 1) = curves[frame * count + curve];
+    }
+  }
+  return Fit(differences, frames, both);
 }
 
 }  // namespace isocenter::calibrate

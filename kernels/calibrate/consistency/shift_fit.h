@@ -1,6 +1,7 @@
 // Shifts of frames that make what they say of planes agree.
 #pragma once
 
+#include <span>
 #include <vector>
 
 namespace isocenter::calibrate {
@@ -27,5 +28,10 @@ struct ShiftFit {
 /// deviation of 2 pixels, which settles what no difference shows, as a shift of all frames that
 /// only moves the volume.
 ShiftFit FitShifts(const std::vector<PlaneDifference>& differences, int frames);
+
+/// The same for shifts that are sums of given curves over the scan, alike along u and v: `curves`
+/// [frame][curve].
+ShiftFit FitShifts(const std::vector<PlaneDifference>& differences, int frames,
+                   std::span<const double> curves);
 
 }  // namespace isocenter::calibrate

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
-#include "kernels/recon/completeness/cut_rows.h"
 #include "kernels/recon/line_converter.h"
 #include "kernels/recon/motion/angular_steps.h"
+#include "kernels/recon/motion/binned_frames.h"
 #include "kernels/recon/motion/focus.h"
 #include "kernels/recon/motion/matrix_model.h"
 #include "kernels/recon/motion/minimize.h"
@@ -24,100 +24,12 @@ constexpr int kPose = 6;
 // What the first step of a search moves all parameters by together, in mm.
 constexpr double kFirstStepMm = 1, kLaterStepMm = 0.2;
 constexpr double kLeastFall = 2e-5;  // of the entropy, in five iterations
-constexpr int kChunkViews = 16;      // converted at once
 // Of the entropy, for each mm of the parameters' way: longer ones must make the volume sharper.
 constexpr double kWayWeight = 0.003;
 // A volume that views have moved out of is sharp, too. Parameters beyond so many mm cost as much as
 // any sharpness could gain; the way there is flat, so that smaller ones cost nothing.
 constexpr double kFarthestMm = 15;
 constexpr int kWall = 8;  // the power of it
-
-/// Binned frames of all views in host memory.
-struct BinnedLines {
-  PixelBins bins;  // of the detector's own pixels
-  Shape3 shape;
-  std::vector<float> lines;
-  HostView3<const float> view() const { return {lines.data(), shape}; }
-};
-
-/// `bin` x `bin` pixels of each of the frames, whose first is view `first_view` of `binned`.
-void Bin(HostView3<const float> frames, const PixelBins& bins, int64_t first_view,
-         BinnedLines& binned) {
-  const float share = 1.f / static_cast<float>(bins.bin * bins.bin);
-  const HostView3<float> out(binned.lines.data(), binned.shape);
-  for (int64_t view = 0; view < frames.shape().slow; ++view) {
-    for (int64_t v = 0; v < binned.shape.middle; ++v) {
-      float* const row = out.row(first_view + view, v);
-      std::fill_n(row, binned.shape.fast, 0.f);
-      for (int j = 0; j < bins.bin; ++j) {
-        const float* const from = frames.row(view, bins.first_row + v * bins.bin + j);
-        for (int64_t u = 0; u < binned.shape.fast; ++u) {
-          for (int i = 0; i < bins.bin; ++i) row[u] += from[bins.first_column + u * bins.bin + i];
-        }
-      }
-      for (int64_t u = 0; u < binned.shape.fast; ++u) row[u] *= share;
-    }
-  }
-}
-
-BinnedLines RoomFor(const Acquisition& binned, const PixelBins& bins) {
-  BinnedLines room{.bins = bins,
-                   .shape = {static_cast<int64_t>(binned.trajectory.size()), binned.detector.rows,
-                             binned.detector.columns}};
-  room.lines.resize(room.shape.count());
-  return room;
-}
-
-/// Bins of bins, as bins of pixels.
-PixelBins Then(const PixelBins& first, const PixelBins& then) {
-  return {.bin = first.bin * then.bin,
-          .first_column = first.first_column + first.bin * then.first_column,
-          .first_row = first.first_row + first.bin * then.first_row};
-}
-
-absl::StatusOr<BinnedLines> FinestLines(const Acquisition& acquisition, const PixelBins& bins,
-                                        const ops::RawFrames& frames, std::span<const float> doses,
-                                        const ops::Registry& registry, ops::Device& device,
-                                        const MotionProgress& progress) {
-  const Detector& detector = acquisition.detector;
-  BinnedLines finest = RoomFor(Binned(acquisition, bins), bins);
-  ISO_ASSIGN_OR_RETURN(const auto session, device.NewSession());
-  ISO_ASSIGN_OR_RETURN(
-      const auto converter,
-      LineConverter::Create(acquisition, {0, detector.rows}, kChunkViews, registry, *session));
-  const int views = static_cast<int>(acquisition.trajectory.size());
-  std::vector<float> chunk;
-  for (int view = 0; view < views; view += kChunkViews) {
-    const int count = std::min(kChunkViews, views - view);
-    const Shape3 shape{count, detector.rows, detector.columns};
-    chunk.resize(shape.count());
-    const HostView3<float> lines(chunk.data(), shape);
-    ISO_RETURN_IF_ERROR(
-        converter->Run(frames.views(view, count), DosesOf(doses, view, count), lines));
-    Bin(HostView3<const float>(lines), bins, view, finest);
-    if (progress != nullptr) ISO_RETURN_IF_ERROR(progress(0));
-  }
-  return finest;
-}
-
-// What the detector's edge cuts changes with every pose, and with it the volume's values: a still
-// head that is wider than the detector is sharper by 0.07 with poses that it never had.
-absl::Status CheckWholeWidth(const Acquisition& acquisition, const BinnedLines& finest) {
-  const Acquisition binned = Binned(acquisition, finest.bins);
-  CutRows cut(binned);
-  std::vector<CutRows::Row> rows(binned.detector.rows);
-  bool found = false;
-  for (int64_t view = 0; view < finest.shape.slow; ++view) {
-    for (int v = 0; v < binned.detector.rows; ++v) {
-      const std::span<const float> row(finest.view().row(view, v), finest.shape.fast);
-      rows[v] = {v, std::as_bytes(row)};
-    }
-    found |= cut.Add(rows, 0);
-  }
-  if (!found) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "a motion cannot be told from frames that do not see the whole width: ", cut.Text()));
-}
 
 /// One search: the curve as it is known, refined from level to level.
 class Search {
@@ -170,13 +82,12 @@ class Search {
     ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
                          AutoGrid(acquisition_.trajectory, acquisition_.detector, level.voxels));
     const PixelBins again = BinsFor(Binned(acquisition_, finest.bins), grid.spacing.x);
-    const PixelBins bins = Then(finest.bins, again);
+    const PixelBins bins = BothBins(finest.bins, again);
     const ops::Device* const devices[] = {&device_};
     ISO_ASSIGN_OR_RETURN(const ReconstructionPlan plan,
                          MakePlan(Binned(acquisition_, bins), grid, search_.fdk, registry_, devices,
                                   Arrival::kComplete));
-    BinnedLines coarse = RoomFor(plan.acquisition, bins);
-    Bin(finest.view(), again, 0, coarse);
+    const BinnedLines coarse = BinnedAgain(plan.acquisition, finest, again);
     ISO_ASSIGN_OR_RETURN(const auto focus,
                          Focus::Create(plan, bins, coarse.view(), registry_, device_, threads_));
     return Sharpen(level, *focus, found);
@@ -316,11 +227,9 @@ absl::StatusOr<MotionMemory> MotionMemoryOf(const Acquisition& acquisition,
       const ReconstructionPlan plan,
       OutlinePlan(binned, grid, search.fdk, registry, devices, Arrival::kComplete));
   ISO_ASSIGN_OR_RETURN(const int64_t converting,
-                       LineConverter::DeviceBytes(acquisition, {0, acquisition.detector.rows},
-                                                  kChunkViews, registry, device));
+                       FinestLinesDeviceBytes(acquisition, registry, device));
   const int64_t lines = FrameBytes(binned) * static_cast<int64_t>(binned.trajectory.size());
-  const int64_t chunk = int64_t{acquisition.detector.rows} * acquisition.detector.columns *
-                        kChunkViews * static_cast<int64_t>(sizeof(float));
+  const int64_t chunk = FinestLinesChunkBytes(acquisition);
   return MotionMemory{.device_bytes = std::max(converting, Focus::DeviceBytes(plan, device)),
                       .host_bytes = lines + std::max(chunk, lines + Focus::HostBytes(plan)) +
                                     PlanningBytes(binned)};
@@ -336,10 +245,11 @@ absl::StatusOr<FoundMotion> FindMotion(const Acquisition& acquisition, const Mot
                                   frames, {}, doses));
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
                        AutoGrid(acquisition.trajectory, acquisition.detector, MostVoxels(search)));
-  ISO_ASSIGN_OR_RETURN(const BinnedLines finest,
-                       FinestLines(acquisition, BinsFor(acquisition, grid.spacing.x), frames, doses,
-                                   registry, device, progress));
-  ISO_RETURN_IF_ERROR(CheckWholeWidth(acquisition, finest));
+  ISO_ASSIGN_OR_RETURN(
+      const BinnedLines finest,
+      FinestLines(acquisition, BinsFor(acquisition, grid.spacing.x), frames, doses, registry,
+                  device, [&progress] { return progress ? progress(0) : absl::OkStatus(); }));
+  ISO_RETURN_IF_ERROR(CheckWholeWidth(acquisition, finest, "a motion"));
   ISO_ASSIGN_OR_RETURN(AngularSteps steps, AngularSteps::Create(acquisition.trajectory));
   return Search(acquisition, search, std::move(steps), registry, device, progress).Run(finest);
 }

@@ -159,7 +159,7 @@ function RefineDialog({ jobId, hasPhases, onClose }: { jobId: string; hasPhases:
 // A phase is reconstructed by FDK, as the job's protocol does, or by iterations; second passes are of all frames.
 export function offersFor(offers: RefinementOffer[], ofPhase: boolean): RefinementOffer[] {
   if (!ofPhase) return offers;
-  const fdk: RefinementOffer = { protocol: '', description: 'The filter of the job.', algorithm: 'fdk', iterations: null, subsets: null, deadline_seconds: null };
+  const fdk: RefinementOffer = { protocol: '', description: 'The filter of the job.', algorithm: 'fdk', iterations: null, subsets: null, second_pass: null, deadline_seconds: null };
   return [fdk, ...offers.filter((offer) => offer.algorithm)];
 }
 

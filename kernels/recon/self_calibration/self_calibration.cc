@@ -1,0 +1,171 @@
+#include "kernels/recon/self_calibration/self_calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/geometry/field_of_view.h"
+#include "kernels/recon/line_converter.h"
+#include "kernels/recon/motion/binned_frames.h"
+#include "kernels/recon/motion/find_motion.h"
+#include "kernels/recon/self_calibration/sharpness.h"
+#include "kernels/recon/self_calibration/smooth_shifts.h"
+
+namespace isocenter::recon {
+namespace {
+
+// How far parabolas reach, in mm on the detector.
+constexpr double kCoarseSteps[] = {1, 0.5, 0.25}, kFineSteps[] = {0.25, 0.15};
+// Shares of the work that are done after each step.
+constexpr double kRead = 0.05, kCoarse = 0.35, kFine = 0.7;
+
+absl::Status CheckViews(const Acquisition& acquisition) {
+  if (acquisition.trajectory.size() >= kLeastCalibrationViews) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the detector's place cannot be told from ", acquisition.trajectory.size(),
+                   " frames; legal is ", kLeastCalibrationViews, " or more"));
+}
+
+std::vector<DetectorMove> Moves(const SelfCalibration& found) {
+  return Then(found.moves, {.u_mm = found.u_mm, .roll_rad = found.roll_rad});
+}
+
+/// A shift and a roll of all frames. `found.moves` stay without them.
+absl::Status FindConstant(Sharpness& coarse, Sharpness& fine, const CalibrationProgress& report,
+                          SelfCalibration& found) {
+  ConstantMove constant;
+  ISO_RETURN_IF_ERROR(coarse.Sharpen(found.moves, kCoarseSteps, constant));
+  ISO_RETURN_IF_ERROR(report(kCoarse));
+  ISO_ASSIGN_OR_RETURN(found.entropy_before, fine.Entropy(found.moves));
+  found.entropy_after = found.entropy_before;
+  ISO_RETURN_IF_ERROR(fine.Sharpen(found.moves, kFineSteps, constant));
+  ISO_ASSIGN_OR_RETURN(const double entropy, fine.Entropy(Then(found.moves, constant)));
+  ISO_RETURN_IF_ERROR(report(kFine));
+  if (found.entropy_before - entropy < kLeastConstantFall) return absl::OkStatus();
+  found.constant = true;
+  found.u_mm = constant.u_mm;
+  found.roll_rad = constant.roll_rad;
+  found.entropy_after = entropy;
+  return absl::OkStatus();
+}
+
+/// Shifts that change from frame to frame, and what is constant once more beside them.
+absl::Status FindSmooth(const Acquisition& acquisition, const BinnedLines& lines, int spans,
+                        Sharpness& fine, ThreadPool& threads, SelfCalibration& found) {
+  ISO_ASSIGN_OR_RETURN(const SmoothShifts smooth,
+                       FindSmoothShifts(acquisition, lines, spans, found.moves,
+                                        {.u_mm = found.u_mm, .roll_rad = found.roll_rad}, threads));
+  found.smooth_not_judged = smooth.not_judged;
+  if (!smooth.not_judged.empty()) return absl::OkStatus();
+  found.planes_before = found.planes_after = smooth.before;
+  if (smooth.after > (1 - kLeastPlaneFall) * smooth.before) return absl::OkStatus();
+  ConstantMove constant{.u_mm = found.u_mm, .roll_rad = found.roll_rad};
+  ISO_RETURN_IF_ERROR(fine.Sharpen(smooth.moves, kFineSteps, constant));
+  ISO_ASSIGN_OR_RETURN(const double entropy, fine.Entropy(Then(smooth.moves, constant)));
+  if (found.entropy_after - entropy < kLeastSmoothFall) return absl::OkStatus();
+  found.smooth = true;
+  found.moves = smooth.moves;
+  found.u_mm = constant.u_mm;
+  found.roll_rad = constant.roll_rad;
+  found.planes_after = smooth.after;
+  found.entropy_after = entropy;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+double SelfCalibration::smooth_rms_mm() const {
+  double square = 0;
+  for (const DetectorMove& move : moves) {
+    square += std::pow(move.u_mm - u_mm, 2) + std::pow(move.v_mm, 2);
+  }
+  return std::sqrt(square / static_cast<double>(std::max<size_t>(1, moves.size())));
+}
+
+double SelfCalibration::largest_smooth_mm() const {
+  double largest = 0;
+  for (const DetectorMove& move : moves) {
+    largest = std::max(largest, std::hypot(move.u_mm - u_mm, move.v_mm));
+  }
+  return largest;
+}
+
+Trajectory Corrected(const Trajectory& trajectory, const Detector& detector,
+                     const SelfCalibration& found) {
+  if (!found.found()) return trajectory;
+  Trajectory corrected;
+  for (size_t view = 0; view < trajectory.size(); ++view) {
+    corrected.push_back(Moved(trajectory[view], detector, found.moves[view]));
+  }
+  return corrected;
+}
+
+CalibrationSearch DefaultCalibrationSearch(const FdkSettings& fdk) {
+  CalibrationSearch search{.fdk = fdk};
+  search.fdk.window = ops::FilterWindow::kHann;
+  search.fdk.cutoff = 1;
+  search.fdk.precision = ops::Precision::kExact;
+  search.fdk.truncation = ops::Truncation::kNone;  // frames that are cut are refused
+  search.fdk.backproject_method.clear();
+  return search;
+}
+
+absl::StatusOr<CalibrationMemory> CalibrationMemoryOf(const Acquisition& acquisition,
+                                                      const CalibrationSearch& search,
+                                                      const ops::Registry& registry,
+                                                      const ops::Device& device) {
+  ISO_RETURN_IF_ERROR(CheckViews(acquisition));
+  const auto of_cube = [&](int voxels) {
+    return MotionMemoryOf(acquisition,
+                          {.levels = {{.spans = 1, .voxels = voxels}}, .fdk = search.fdk}, registry,
+                          device);
+  };
+  ISO_ASSIGN_OR_RETURN(const MotionMemory coarse, of_cube(search.coarse_voxels));
+  ISO_ASSIGN_OR_RETURN(const MotionMemory fine, of_cube(search.fine_voxels));
+  // Frames for planes, and once more smoothed.
+  const Acquisition lines = Binned(acquisition, BinsForPlanes(acquisition));
+  const int64_t planes = 2 * FrameBytes(lines) * static_cast<int64_t>(lines.trajectory.size());
+  return CalibrationMemory{.device_bytes = coarse.device_bytes + fine.device_bytes,
+                           .host_bytes = coarse.host_bytes + fine.host_bytes + planes};
+}
+
+absl::StatusOr<SelfCalibration> CalibrateFromFrames(
+    const Acquisition& acquisition, const CalibrationSearch& search, const ops::RawFrames& frames,
+    std::span<const float> doses, const ops::Registry& registry, ops::Device& device,
+    const CalibrationProgress& progress) {
+  const CalibrationProgress report = [&](double done) {
+    return progress == nullptr ? absl::OkStatus() : progress(done);
+  };
+  ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
+  ISO_RETURN_IF_ERROR(CheckViews(acquisition));
+  ISO_RETURN_IF_ERROR(CheckFrames(acquisition, static_cast<int64_t>(acquisition.trajectory.size()),
+                                  frames, {}, doses));
+  ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
+                       AutoGrid(acquisition.trajectory, acquisition.detector, search.fine_voxels));
+  ISO_ASSIGN_OR_RETURN(const BinnedLines finest,
+                       FinestLines(acquisition, BinsFor(acquisition, grid.spacing.x), frames, doses,
+                                   registry, device));
+  ISO_RETURN_IF_ERROR(CheckWholeWidth(acquisition, finest, "the detector's place"));
+  ISO_RETURN_IF_ERROR(report(kRead));
+  ThreadPool threads(device.limits().threads);
+  const auto cube = [&](int voxels) {
+    return Sharpness::Create(acquisition, finest, voxels, search.fdk, registry, device, threads);
+  };
+  ISO_ASSIGN_OR_RETURN(const auto coarse, cube(search.coarse_voxels));
+  ISO_ASSIGN_OR_RETURN(const auto fine, cube(search.fine_voxels));
+  SelfCalibration found;
+  found.moves.resize(acquisition.trajectory.size());
+  ISO_RETURN_IF_ERROR(FindConstant(*coarse, *fine, report, found));
+  ISO_ASSIGN_OR_RETURN(const BinnedLines lines, FinestLines(acquisition, BinsForPlanes(acquisition),
+                                                            frames, doses, registry, device));
+  ISO_RETURN_IF_ERROR(FindSmooth(acquisition, lines, search.spans, *fine, threads, found));
+  found.moves = Moves(found);
+  found.evaluations = coarse->evaluations() + fine->evaluations();
+  ISO_RETURN_IF_ERROR(report(1));
+  return found;
+}
+
+}  // namespace isocenter::recon

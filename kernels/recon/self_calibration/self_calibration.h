@@ -1,0 +1,81 @@
+// Where the detector was during a scan, found from the scan's frames alone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/ops/registry.h"
+#include "kernels/recon/acquisition.h"
+#include "kernels/recon/self_calibration/detector_move.h"
+#include "kernels/recon/settings.h"
+
+namespace isocenter::recon {
+
+struct CalibrationSearch {
+  int coarse_voxels = 64, fine_voxels = 96;  // of cubes over the field of view, along each axis
+  int spans = 8;                             // of the splines of the shifts over the scan
+  FdkSettings fdk;                           // of the cubes
+};
+CalibrationSearch DefaultCalibrationSearch(const FdkSettings& fdk);
+
+/// What is constant is taken for found where the entropy of the fine cube's values falls by so
+/// much, and what is smooth where it falls by so much more and the pairs' median difference by such
+/// a share: scans whose matrices are true stay below (docs/self-calibration.md).
+inline constexpr double kLeastConstantFall = 0.0005, kLeastSmoothFall = 0.004;
+inline constexpr double kLeastPlaneFall = 0.05;
+
+struct SelfCalibration {
+  /// One for each frame, of the given matrices. Where nothing was found none moves.
+  std::vector<DetectorMove> moves;
+  /// A shift along u and a roll that are the same in all frames were found; shifts along u and v
+  /// that change from frame to frame, too.
+  bool constant = false, smooth = false;
+  /// In all frames alike, without what is smooth; 0 where not found.
+  double u_mm = 0, roll_rad = 0;
+  /// Why nothing smooth was looked for; empty: it was.
+  std::string smooth_not_judged;
+  double entropy_before = 0, entropy_after = 0;  // of the fine cube's values
+  double planes_before = 0, planes_after = 0;    // median difference of pairs; 0: not judged
+  int evaluations = 0;                           // of cubes
+
+  bool found() const { return constant || smooth; }
+  /// Root mean square and largest length of the shifts that are smooth, in mm on the detector.
+  double smooth_rms_mm() const;
+  double largest_smooth_mm() const;
+};
+
+/// `trajectory` with the moves. Where nothing was found it is the given one, bit for bit.
+Trajectory Corrected(const Trajectory& trajectory, const Detector& detector,
+                     const SelfCalibration& found);
+
+/// What memory it takes beside its arguments, at most.
+struct CalibrationMemory {
+  int64_t device_bytes = 0, host_bytes = 0;
+};
+absl::StatusOr<CalibrationMemory> CalibrationMemoryOf(const Acquisition& acquisition,
+                                                      const CalibrationSearch& search,
+                                                      const ops::Registry& registry,
+                                                      const ops::Device& device);
+
+/// Share of the work, 0 to 1. Its error ends the search.
+using CalibrationProgress = std::function<absl::Status(double done)>;
+
+/// The detector's moves that make a coarse volume sharpest (a shift along u and a roll of all
+/// frames; sharpness.h), and then those that make the frames agree (shifts that change smoothly;
+/// smooth_shifts.h), as far as both criteria say so. A shift along v or towards the source of all
+/// frames, and an angle that all frames are turned by, are volumes that lie elsewhere or have
+/// another size: no frame tells them. `frames` [view][v][u] of the acquisition, `doses` empty or
+/// one for each. Errors: those of MakePlan, INVALID_ARGUMENT (frames of other shape or type; fewer
+/// than kLeastCalibrationViews), FAILED_PRECONDITION (rows that the detector's edge cuts),
+/// NOT_FOUND (a backend without ops::MatrixGradient), RESOURCE_EXHAUSTED, progress's.
+inline constexpr int kLeastCalibrationViews = 32;
+absl::StatusOr<SelfCalibration> CalibrateFromFrames(
+    const Acquisition& acquisition, const CalibrationSearch& search, const ops::RawFrames& frames,
+    std::span<const float> doses, const ops::Registry& registry, ops::Device& device,
+    const CalibrationProgress& progress = nullptr);
+
+}  // namespace isocenter::recon

@@ -1,0 +1,88 @@
+#include "kernels/recon/self_calibration/smooth_shifts.h"
+
+#include <memory>
+#include <string>
+
+#include "kernels/base/status_macros.h"
+#include "kernels/calibrate/consistency/scan_consistency.h"
+#include "kernels/recon/motion/matrix_model.h"
+
+namespace isocenter::recon {
+namespace {
+
+constexpr int kRounds = 3;  // shifts are linear only nearby, and drawn to 0
+
+// [frame][control point]
+std::vector<double> CurvesOf(int views, int spans) {
+  const FrameSpline spline(views, spans);
+  const int controls = spline.controls();
+  std::vector<double> curves(size_t(views) * controls), of_frames(views);
+  for (int control = 0; control < controls; ++control) {
+    std::vector<double> one(controls, 0.0);
+    one[control] = 1;
+    spline.Evaluate(one, 1, of_frames);
+    for (int view = 0; view < views; ++view) {
+      curves[size_t(view) * controls + control] = of_frames[view];
+    }
+  }
+  return curves;
+}
+
+absl::StatusOr<calibrate::Consistency> Judged(const Acquisition& acquisition,
+                                              const BinnedLines& lines,
+                                              const std::vector<DetectorMove>& moves,
+                                              std::span<const double> curves, ThreadPool& threads) {
+  Acquisition moved = acquisition;
+  for (size_t view = 0; view < moves.size(); ++view) {
+    moved.trajectory[view] = Moved(acquisition.trajectory[view], acquisition.detector, moves[view]);
+  }
+  const Acquisition binned = Binned(moved, lines.bins);
+  const auto made =
+      calibrate::ScanConsistency::Make(binned.trajectory, binned.detector, /*i0_counts=*/1);
+  if (absl::IsInvalidArgument(made.status())) {
+    return calibrate::Consistency{.not_judged = std::string(made.status().message())};
+  }
+  ISO_RETURN_IF_ERROR(made.status());
+  const std::unique_ptr<calibrate::ScanConsistency>& scan = *made;
+  const size_t pixels = lines.shape.middle * lines.shape.fast;
+  threads.ParallelFor(lines.shape.slow, [&](int64_t view, int) {
+    scan->AddLines(static_cast<int>(view),
+                   std::span(lines.lines).subspan(size_t(view) * pixels, pixels));
+  });
+  return scan->Judge(threads, curves);
+}
+
+}  // namespace
+
+PixelBins BinsForPlanes(const Acquisition& acquisition) {
+  const Detector& detector = acquisition.detector;
+  const int bin = calibrate::ConsistencyBinning(detector);
+  return {
+      .bin = bin, .first_column = detector.columns % bin / 2, .first_row = detector.rows % bin / 2};
+}
+
+absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
+                                              const BinnedLines& lines, int spans,
+                                              const std::vector<DetectorMove>& moves,
+                                              const ConstantMove& constant, ThreadPool& threads) {
+  const int views = static_cast<int>(acquisition.trajectory.size());
+  const std::vector<double> curves = CurvesOf(views, spans);
+  SmoothShifts found{.moves = moves};
+  const double pitch_u_mm = acquisition.detector.pitch_u_mm * lines.bins.bin;
+  const double pitch_v_mm = acquisition.detector.pitch_v_mm * lines.bins.bin;
+  for (int round = 0; round < kRounds; ++round) {
+    ISO_ASSIGN_OR_RETURN(const calibrate::Consistency judged,
+                         Judged(acquisition, lines, Then(found.moves, constant), curves, threads));
+    found.not_judged = judged.not_judged;
+    if (!found.not_judged.empty()) return found;
+    if (round == 0) found.before = judged.before;
+    found.after = judged.after;
+    for (int view = 0; view < views; ++view) {
+      found.moves[view].u_mm += judged.shifts[view].u_px * pitch_u_mm;
+      found.moves[view].v_mm += judged.shifts[view].v_px * pitch_v_mm;
+    }
+  }
+  return found;
+}
+
+}  // namespace isocenter::recon
