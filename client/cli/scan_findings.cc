@@ -7,6 +7,13 @@
 #include "kernels/recon/completeness/scan_watch.h"
 
 namespace isocenter::cli {
+namespace {
+
+bool IsConstant(std::span<const std::byte> frame, size_t pixel_bytes) {
+  return std::ranges::equal(frame.first(frame.size() - pixel_bytes), frame.subspan(pixel_bytes));
+}
+
+}  // namespace
 
 std::vector<std::string> ScanFindings(const recon::Acquisition& acquisition,
                                       const LocalFrames& frames) {
@@ -17,6 +24,8 @@ std::vector<std::string> ScanFindings(const recon::Acquisition& acquisition,
   std::vector<recon::FrameRow> sampled, rows;
   for (int view = 0; view < static_cast<int>(acquisition.trajectory.size()); ++view) {
     const std::span<const std::byte> frame = frames.frame(view);
+    // A frame that shows nothing has been told of.
+    if (IsConstant(frame, recon::PixelBytes(acquisition.pixel_type))) continue;
     const auto row = [&](int v) {
       return recon::FrameRow{v, frame.subspan(v * row_bytes, row_bytes)};
     };

@@ -94,6 +94,14 @@ TEST_F(QaTest, ConstancyPassesAndFails) {
       RunCommand({"qa", Scan("today.mha", 40, 2), "--baseline", Path("accepted.json")});
   EXPECT_EQ(same.exit_code, 0) << same.err << same.out;
   EXPECT_THAT(same.out, HasSubstr("passed"));
+  EXPECT_THAT(same.err, Not(HasSubstr("the voxels are")));
+  std::string other = ReadBytes(Path("accepted.json"));
+  const size_t voxel = other.find("\"voxel_mm\"");
+  ASSERT_NE(voxel, std::string::npos);
+  other.replace(voxel, other.find(']', voxel) + 1 - voxel, "\"voxel_mm\": [0.25, 0.25, 0.25]");
+  std::ofstream(Path("other.json")) << other;
+  EXPECT_THAT(RunCommand({"qa", Path("today.mha"), "--baseline", Path("other.json")}).err,
+              HasSubstr("other.json 0.25 x 0.25 x 0.25 mm: noise, resolution"));
   const Outcome noisier = RunCommand({"qa", Scan("noisy.mha", 50, 3), "--baseline",
                                       Path("accepted.json"), "--report", Path("noisy.html")});
   EXPECT_EQ(noisier.exit_code, 3) << noisier.err;

@@ -62,6 +62,8 @@ struct Slip {
 constexpr Slip kSlips[] = {
     // Commands.
     {"", 2, "a command is missing; legal is simulate, "},
+    {"simulate --phantom head --out /tmp/never --station a/b", 1, "station_name is \"a/b\"; legal is"},
+    {"simulate --phantom head --out /tmp/never --laterality B", 1, "laterality is \"B\"; legal is"},
     {"strem head", 2, "there is no command 'strem'; did you mean stream?"},
     {"recon head", 2, "did you mean reconstruct?"},
     {"fech J", 2, "did you mean fetch?"},
@@ -381,6 +383,16 @@ TEST(Slips, ThatSpoilAScanOrAVolumeAreWarnedOf) {
                   "--detector", "16x8", "--pitch-mm", "10", "--displace-px", "4"});
   EXPECT_EQ(displaced.exit_code, 0) << displaced.err;
   EXPECT_THAT(displaced.err, HasSubstr("--displace-px 4 on less than a full turn"));
+
+  // Air at 0, as a volume with an offset has it.
+  WriteBytes(directory / "offset.mha",
+             "NDims = 3\nDimSize = 2 2 2\nElementType = MET_FLOAT\nElementDataFile = LOCAL\n" +
+                 std::string(32, '\0'));
+  const Outcome offset =
+      RunCommand({"simulate", "--volume", directory / "offset.mha", "--out", directory / "o",
+                  "--frames", "9", "--detector", "16x8", "--pitch-mm", "10"});
+  EXPECT_EQ(offset.exit_code, 0) << offset.err;
+  EXPECT_THAT(offset.err, HasSubstr("--volume has values of 0 to 0, which are taken for HU"));
 
   WriteBytes(directory / "nan.mha",
              "NDims = 3\nDimSize = 2 2 2\nElementType = MET_FLOAT\nElementDataFile = LOCAL\n" +

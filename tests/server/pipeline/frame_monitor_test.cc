@@ -110,6 +110,8 @@ class Scan {
     for (int i = 0; i < views(); ++i) Give(i, Frame(i));
   }
 
+  std::optional<jobs::JobWarning> End() const { return monitor_.OnEnd(); }
+
   /// Kind and frame of all warnings so far.
   std::vector<std::pair<WarningKind, int>> warnings() const {
     std::vector<std::pair<WarningKind, int>> found;
@@ -314,6 +316,36 @@ TEST(FrameMonitor, AConstantFrameIsDead) {
   scan.Give(0, Constant(scan, 30000));
   EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kDeadDetector, 0)));
   EXPECT_THAT(scan.text(0), HasSubstr("the same value"));
+}
+
+TEST(FrameMonitor, FindsFramesThatRepeat) {
+  Scan scan(TestAcquisition(40, 200, recon::PixelType::kUint16Counts, 50000), {90, 70});
+  std::string frame;
+  for (int i = 0; i < 40; ++i) {
+    if (i < 10 || i > 15) frame = scan.Frame(i);
+    scan.Give(i, frame);
+  }
+  EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kRepeatedFrames, 10)));
+  EXPECT_THAT(scan.text(0), HasSubstr("the pixels of the frame before"));
+}
+
+TEST(FrameMonitor, FindsAirThatIsNotWhereI0Is) {
+  Scan scan(TestAcquisition(40, 200, recon::PixelType::kUint16Counts, 50000), {90, 70});
+  for (int i = 0; i < 40; ++i) scan.Give(i, scan.Frame(i, 0.8));
+  EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kAirLevel, 20)));
+  EXPECT_THAT(scan.text(0), HasSubstr("where i0_counts is 50000"));
+}
+
+TEST(FrameMonitor, FindsFramesThatDoNotFitTheirMatrices) {
+  for (const bool reversed : {false, true}) {
+    Scan scan(TestAcquisition(120, 357, recon::PixelType::kUint16Counts, 50000), {90, 60, 20});
+    for (int i = 0; i < 120; ++i) scan.Give(i, scan.Frame(reversed ? 119 - i : i));
+    const std::optional<jobs::JobWarning> warning = scan.End();
+    ASSERT_EQ(warning.has_value(), reversed);
+    if (!warning) continue;
+    EXPECT_EQ(warning->kind, WarningKind::kMatricesMisfit);
+    EXPECT_THAT(warning->text, HasSubstr("with the frames in reversed order"));
+  }
 }
 
 TEST(FrameMonitor, FindsAMatrixThatJumps) {
