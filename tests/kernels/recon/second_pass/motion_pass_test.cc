@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/geometry/rigid_motion.h"
 #include "kernels/phantom/phantom.h"
