@@ -57,6 +57,7 @@ absl::Status TakeRoll(const Acquisition& acquisition, const BinnedLines& lines, 
   ISO_ASSIGN_OR_RETURN(const PlanesRoll roll, FindRoll(acquisition, lines, spans, found.moves,
                                                        {.u_mm = found.u_mm}, threads));
   if (!roll.not_judged.empty()) return absl::OkStatus();
+  found.planes_before = roll.unfitted;
   if (roll.after > (1 - kLeastRollFall) * roll.before) return absl::OkStatus();
   found.constant = true;
   found.roll_rad = roll.roll_rad;
@@ -72,7 +73,7 @@ absl::Status TakeSmooth(const Acquisition& acquisition, const BinnedLines& lines
                                         {.u_mm = found.u_mm, .roll_rad = found.roll_rad}, threads));
   found.smooth_not_judged = smooth.not_judged;
   if (!smooth.not_judged.empty()) return absl::OkStatus();
-  found.planes_before = found.planes_after = smooth.before;
+  found.planes_after = smooth.before;
   if (smooth.after > (1 - kLeastPlaneFall) * smooth.before) return absl::OkStatus();
   ConstantMove constant{.u_mm = found.u_mm, .roll_rad = found.roll_rad};
   ISO_RETURN_IF_ERROR(fine.Sharpen(smooth.moves, kFineSteps, constant));

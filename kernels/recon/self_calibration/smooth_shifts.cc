@@ -98,6 +98,7 @@ absl::StatusOr<PlanesRoll> FindRoll(const Acquisition& acquisition, const Binned
     ISO_ASSIGN_OR_RETURN(const calibrate::Consistency judged,
                          Judged(acquisition, lines, Then(moves, rolled), curves, threads));
     if (!judged.not_judged.empty()) found.not_judged = judged.not_judged;
+    if (found.unfitted == 0) found.unfitted = judged.before;
     return judged.after;
   };
   ISO_ASSIGN_OR_RETURN(double here, at(0));

@@ -33,6 +33,7 @@ absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
 struct PlanesRoll {
   double roll_rad = 0;
   double before = 0, after = 0;  // with the constant move's own roll, and with this one
+  double unfitted = 0;           // with the constant move's own, without smooth shifts
   std::string not_judged;
 };
 absl::StatusOr<PlanesRoll> FindRoll(const Acquisition& acquisition, const BinnedLines& lines,
