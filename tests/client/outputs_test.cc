@@ -189,6 +189,9 @@ std::vector<Written> AllWritten() {
                        flag == "--poses"});
   }
   all.push_back({{"reconstruct", none, "--out", "here.mha", "--motion", "--poses"}, ".csv", true});
+  all.push_back({{"reconstruct", none, "--out", "here.mha", "--self-calibrate", "--matrices-out"},
+                 ".csv",
+                 true});
   all.push_back({{"fetch", "job-1", "--server", "127.0.0.1:1", "--out"}, ".nii", true});
   all.push_back({{"calibrations", "get", "s", "--server", "127.0.0.1:1", "--out"}, "", true});
   all.push_back({and_then(beads, {"--matrices"}), ".csv", true});

@@ -33,9 +33,9 @@ std::vector<DetectorMove> Moves(const SelfCalibration& found) {
   return Then(found.moves, {.u_mm = found.u_mm, .roll_rad = found.roll_rad});
 }
 
-/// A shift and a roll of all frames. `found.moves` stay without them.
-absl::Status FindConstant(Sharpness& coarse, Sharpness& fine, const CalibrationProgress& report,
-                          SelfCalibration& found) {
+/// A shift along u of all frames. `found.moves` stay without it.
+absl::Status TakeShift(Sharpness& coarse, Sharpness& fine, const CalibrationProgress& report,
+                       SelfCalibration& found) {
   ConstantMove constant;
   ISO_RETURN_IF_ERROR(coarse.Sharpen(found.moves, kCoarseSteps, constant));
   ISO_RETURN_IF_ERROR(report(kCoarse));
@@ -47,20 +47,33 @@ absl::Status FindConstant(Sharpness& coarse, Sharpness& fine, const CalibrationP
   if (found.entropy_before - entropy < kLeastConstantFall) return absl::OkStatus();
   found.constant = true;
   found.u_mm = constant.u_mm;
-  found.roll_rad = constant.roll_rad;
   found.entropy_after = entropy;
   return absl::OkStatus();
 }
 
+/// A roll of all frames, where pairs tell it.
+absl::Status TakeRoll(const Acquisition& acquisition, const BinnedLines& lines, int spans,
+                      Sharpness& fine, ThreadPool& threads, SelfCalibration& found) {
+  ISO_ASSIGN_OR_RETURN(const PlanesRoll roll, FindRoll(acquisition, lines, spans, found.moves,
+                                                       {.u_mm = found.u_mm}, threads));
+  if (!roll.not_judged.empty()) return absl::OkStatus();
+  found.planes_before = roll.unfitted;
+  if (roll.after > (1 - kLeastRollFall) * roll.before) return absl::OkStatus();
+  found.constant = true;
+  found.roll_rad = roll.roll_rad;
+  ISO_ASSIGN_OR_RETURN(found.entropy_after, fine.Entropy(Moves(found)));
+  return absl::OkStatus();
+}
+
 /// Shifts that change from frame to frame, and what is constant once more beside them.
-absl::Status FindSmooth(const Acquisition& acquisition, const BinnedLines& lines, int spans,
+absl::Status TakeSmooth(const Acquisition& acquisition, const BinnedLines& lines, int spans,
                         Sharpness& fine, ThreadPool& threads, SelfCalibration& found) {
   ISO_ASSIGN_OR_RETURN(const SmoothShifts smooth,
                        FindSmoothShifts(acquisition, lines, spans, found.moves,
                                         {.u_mm = found.u_mm, .roll_rad = found.roll_rad}, threads));
   found.smooth_not_judged = smooth.not_judged;
   if (!smooth.not_judged.empty()) return absl::OkStatus();
-  found.planes_before = found.planes_after = smooth.before;
+  found.planes_after = smooth.before;
   if (smooth.after > (1 - kLeastPlaneFall) * smooth.before) return absl::OkStatus();
   ConstantMove constant{.u_mm = found.u_mm, .roll_rad = found.roll_rad};
   ISO_RETURN_IF_ERROR(fine.Sharpen(smooth.moves, kFineSteps, constant));
@@ -158,10 +171,11 @@ absl::StatusOr<SelfCalibration> CalibrateFromFrames(
   ISO_ASSIGN_OR_RETURN(const auto fine, cube(search.fine_voxels));
   SelfCalibration found;
   found.moves.resize(acquisition.trajectory.size());
-  ISO_RETURN_IF_ERROR(FindConstant(*coarse, *fine, report, found));
+  ISO_RETURN_IF_ERROR(TakeShift(*coarse, *fine, report, found));
   ISO_ASSIGN_OR_RETURN(const BinnedLines lines, FinestLines(acquisition, BinsForPlanes(acquisition),
                                                             frames, doses, registry, device));
-  ISO_RETURN_IF_ERROR(FindSmooth(acquisition, lines, search.spans, *fine, threads, found));
+  ISO_RETURN_IF_ERROR(TakeRoll(acquisition, lines, search.spans, *fine, threads, found));
+  ISO_RETURN_IF_ERROR(TakeSmooth(acquisition, lines, search.spans, *fine, threads, found));
   found.moves = Moves(found);
   found.evaluations = coarse->evaluations() + fine->evaluations();
   ISO_RETURN_IF_ERROR(report(1));

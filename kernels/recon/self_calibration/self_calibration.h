@@ -22,11 +22,11 @@ struct CalibrationSearch {
 };
 CalibrationSearch DefaultCalibrationSearch(const FdkSettings& fdk);
 
-/// What is constant is taken for found where the entropy of the fine cube's values falls by so
-/// much, and what is smooth where it falls by so much more and the pairs' median difference by such
-/// a share: scans whose matrices are true stay below (docs/self-calibration.md).
-inline constexpr double kLeastConstantFall = 0.0005, kLeastSmoothFall = 0.004;
-inline constexpr double kLeastPlaneFall = 0.05;
+/// A shift of all frames is taken for found where the entropy of the fine cube's values falls by
+/// so much; a roll where the pairs' median difference falls by such a share; what is smooth where
+/// both do: scans whose matrices are true stay below (docs/self-calibration.md).
+inline constexpr double kLeastConstantFall = 0.0005, kLeastRollFall = 0.01;
+inline constexpr double kLeastSmoothFall = 0.004, kLeastPlaneFall = 0.05;
 
 struct SelfCalibration {
   /// One for each frame, of the given matrices. Where nothing was found none moves.
@@ -64,14 +64,14 @@ absl::StatusOr<CalibrationMemory> CalibrationMemoryOf(const Acquisition& acquisi
 /// Share of the work, 0 to 1. Its error ends the search.
 using CalibrationProgress = std::function<absl::Status(double done)>;
 
-/// The detector's moves that make a coarse volume sharpest (a shift along u and a roll of all
-/// frames; sharpness.h), and then those that make the frames agree (shifts that change smoothly;
-/// smooth_shifts.h), as far as both criteria say so. A shift along v or towards the source of all
-/// frames, and an angle that all frames are turned by, are volumes that lie elsewhere or have
-/// another size: no frame tells them. `frames` [view][v][u] of the acquisition, `doses` empty or
-/// one for each. Errors: those of MakePlan, INVALID_ARGUMENT (frames of other shape or type; fewer
-/// than kLeastCalibrationViews), FAILED_PRECONDITION (rows that the detector's edge cuts),
-/// NOT_FOUND (a backend without ops::MatrixGradient), RESOURCE_EXHAUSTED, progress's.
+/// The shift along u of all frames that makes a coarse volume sharpest (sharpness.h), and the roll
+/// of all frames, and then the shifts that change smoothly, that make the frames agree
+/// (smooth_shifts.h). A shift along v or towards the source of all frames, and an angle that all
+/// frames are turned by, are volumes that lie elsewhere or have another size: no frame tells them.
+/// `frames` [view][v][u] of the acquisition, `doses` empty or one for each. Errors: those of
+/// MakePlan, INVALID_ARGUMENT (frames of other shape or type; fewer than kLeastCalibrationViews),
+/// FAILED_PRECONDITION (rows that the detector's edge cuts), NOT_FOUND (a backend without
+/// ops::MatrixGradient, which the entropy comes with), RESOURCE_EXHAUSTED, progress's.
 inline constexpr int kLeastCalibrationViews = 32;
 absl::StatusOr<SelfCalibration> CalibrateFromFrames(
     const Acquisition& acquisition, const CalibrationSearch& search, const ops::RawFrames& frames,

@@ -7,13 +7,12 @@
 #include "kernels/geometry/field_of_view.h"
 
 namespace isocenter::recon {
-namespace {
 
-// The roll is searched for as a parameter in mm, too: the way of what is so far from the
-// detector's middle.
-constexpr double kRollLeverMm = 100;
-
-}  // namespace
+double LeastOfParabola(double less, double here, double more, double step) {
+  const double bend = less - 2 * here + more;
+  if (bend <= 0) return less < more ? -2 * step : 2 * step;
+  return std::clamp(step * (less - more) / (2 * bend), -2 * step, 2 * step);
+}
 
 std::vector<DetectorMove> Then(std::vector<DetectorMove> moves, const ConstantMove& constant) {
   for (DetectorMove& move : moves) {
@@ -55,29 +54,19 @@ absl::StatusOr<double> Sharpness::Entropy(const std::vector<DetectorMove>& moves
 
 absl::Status Sharpness::Sharpen(const std::vector<DetectorMove>& moves,
                                 std::span<const double> steps_mm, ConstantMove& constant) {
-  double two[] = {constant.u_mm, constant.roll_rad * kRollLeverMm};
-  const auto at = [&](int parameter, double change) {
-    double changed[] = {two[0], two[1]};
-    changed[parameter] += change;
-    return Entropy(Then(moves, {.u_mm = changed[0], .roll_rad = changed[1] / kRollLeverMm}));
+  const auto at = [&](double change) {
+    return Entropy(Then(moves, {.u_mm = constant.u_mm + change, .roll_rad = constant.roll_rad}));
   };
-  ISO_ASSIGN_OR_RETURN(double here, at(0, 0));
+  ISO_ASSIGN_OR_RETURN(double here, at(0));
   for (const double step : steps_mm) {
-    for (int parameter = 0; parameter < 2; ++parameter) {
-      ISO_ASSIGN_OR_RETURN(const double less, at(parameter, -step));
-      ISO_ASSIGN_OR_RETURN(const double more, at(parameter, step));
-      // The least of a parabola through three values, or where the values fall.
-      const double bend = less - 2 * here + more;
-      const double falls = less < more ? -2 * step : 2 * step;
-      double change = bend > 0 ? step * (less - more) / (2 * bend) : falls;
-      change = std::clamp(change, -2 * step, 2 * step);
-      ISO_ASSIGN_OR_RETURN(const double there, at(parameter, change));
-      if (there >= here) continue;
-      two[parameter] += change;
-      here = there;
-    }
+    ISO_ASSIGN_OR_RETURN(const double less, at(-step));
+    ISO_ASSIGN_OR_RETURN(const double more, at(step));
+    const double change = LeastOfParabola(less, here, more, step);
+    ISO_ASSIGN_OR_RETURN(const double there, at(change));
+    if (there >= here) continue;
+    constant.u_mm += change;
+    here = there;
   }
-  constant = {.u_mm = two[0], .roll_rad = two[1] / kRollLeverMm};
   return absl::OkStatus();
 }
 

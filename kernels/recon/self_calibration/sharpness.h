@@ -27,6 +27,10 @@ struct ConstantMove {
 /// The moves with the constant one after them.
 std::vector<DetectorMove> Then(std::vector<DetectorMove> moves, const ConstantMove& constant);
 
+/// Where a parabola through three values, `step` apart, is least, at most two steps away; where
+/// they only fall, two steps that way.
+double LeastOfParabola(double less, double here, double more, double step);
+
 class Sharpness {
  public:
   /// A cube of `voxels` over the field of view. `acquisition`, `device` and `threads` must outlive
@@ -40,9 +44,8 @@ class Sharpness {
   /// device's.
   absl::StatusOr<double> Entropy(const std::vector<DetectorMove>& moves);
 
-  /// The constant move after `moves` that makes the entropy least, from `constant`, which it
-  /// becomes: for each step, a parabola along either parameter (the roll counts as the way of what
-  /// is 100 mm from the middle) through the values a step to both sides. Errors: a device's.
+  /// The shift along u of the constant move after `moves` that makes the entropy least, from that
+  /// of `constant`, which it becomes: a parabola for each step. Errors: a device's.
   absl::Status Sharpen(const std::vector<DetectorMove>& moves, std::span<const double> steps_mm,
                        ConstantMove& constant);
   int evaluations() const { return evaluations_; }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
 #include "kernels/calibrate/consistency/scan_consistency.h"
 #include "kernels/recon/motion/matrix_model.h"
 
@@ -82,6 +83,37 @@ absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
       found.moves[view].v_mm += judged.shifts[view].v_px * pitch_v_mm;
     }
   }
+  return found;
+}
+
+absl::StatusOr<PlanesRoll> FindRoll(const Acquisition& acquisition, const BinnedLines& lines,
+                                    int spans, const std::vector<DetectorMove>& moves,
+                                    const ConstantMove& constant, ThreadPool& threads) {
+  const std::vector<double> curves =
+      CurvesOf(static_cast<int>(acquisition.trajectory.size()), spans);
+  PlanesRoll found{.roll_rad = constant.roll_rad};
+  const auto at = [&](double change_deg) -> absl::StatusOr<double> {
+    const ConstantMove rolled{.u_mm = constant.u_mm,
+                              .roll_rad = found.roll_rad + DegreesToRadians(change_deg)};
+    ISO_ASSIGN_OR_RETURN(const calibrate::Consistency judged,
+                         Judged(acquisition, lines, Then(moves, rolled), curves, threads));
+    if (!judged.not_judged.empty()) found.not_judged = judged.not_judged;
+    if (found.unfitted == 0) found.unfitted = judged.before;
+    return judged.after;
+  };
+  ISO_ASSIGN_OR_RETURN(double here, at(0));
+  found.before = here;
+  for (const double step_deg : {0.4, 0.2, 0.1}) {
+    ISO_ASSIGN_OR_RETURN(const double less, at(-step_deg));
+    ISO_ASSIGN_OR_RETURN(const double more, at(step_deg));
+    const double change = LeastOfParabola(less, here, more, step_deg);
+    ISO_ASSIGN_OR_RETURN(const double there, at(change));
+    if (!found.not_judged.empty()) break;
+    if (there >= here) continue;
+    found.roll_rad += DegreesToRadians(change);
+    here = there;
+  }
+  found.after = here;
   return found;
 }
 

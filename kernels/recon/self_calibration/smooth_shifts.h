@@ -28,7 +28,19 @@ absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
                                               const std::vector<DetectorMove>& moves,
                                               const ConstantMove& constant, ThreadPool& threads);
 
-/// Bins for it.
+/// The roll of all frames that makes the pairs' median difference least, with the smooth shifts of
+/// `spans` spans that fit best beside it, so that these do not pass for a roll.
+struct PlanesRoll {
+  double roll_rad = 0;
+  double before = 0, after = 0;  // with the constant move's own roll, and with this one
+  double unfitted = 0;           // with the constant move's own, without smooth shifts
+  std::string not_judged;
+};
+absl::StatusOr<PlanesRoll> FindRoll(const Acquisition& acquisition, const BinnedLines& lines,
+                                    int spans, const std::vector<DetectorMove>& moves,
+                                    const ConstantMove& constant, ThreadPool& threads);
+
+/// Bins for both.
 PixelBins BinsForPlanes(const Acquisition& acquisition);
 
 }  // namespace isocenter::recon
