@@ -23,7 +23,7 @@
 #include "client/cli/reconstruct/options.h"
 #include "client/cli/reconstruct/recipe.h"
 #include "client/cli/reconstruct/report.h"
-#include "client/cli/scan_findings.h"
+#include "client/cli/reconstruct/scan_findings.h"
 #include "client/formats/fan_beam_scan.h"
 #include "client/formats/file.h"
 #include "client/formats/volume_writer.h"
