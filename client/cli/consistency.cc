@@ -164,10 +164,11 @@ std::string Text(const Options& options, const Findings& findings, double second
   if (!rays.not_judged.empty()) {
     absl::StrAppend(&text, "opposite rays not judged: ", rays.not_judged, "\n");
   } else {
-    absl::StrAppendFormat(&text,
-                          "%d opposite rays: all frames lie %+.3f px along the rows (sigma %.3f px) "
-                          "from where the matrices say\n",
-                          rays.rays, rays.shift_px, rays.shift_sigma_px);
+    absl::StrAppendFormat(
+        &text,
+        "%d opposite rays: all frames lie %+.3f px along the rows (sigma %.3f px) "
+        "from where the matrices say\n",
+        rays.rays, rays.shift_px, rays.shift_sigma_px);
   }
   return text;
 }

@@ -54,8 +54,8 @@ std::string NoHounsfield(const std::vector<float>& voxels) {
   const size_t stride = std::max<size_t>(1, voxels.size() / 1'000'000);
   for (size_t i = 0; i < voxels.size(); i += stride) sample.push_back(voxels[i]);
   const auto at = [&](double share) {
-    const auto place = sample.begin() + static_cast<std::ptrdiff_t>(
-                                            share * static_cast<double>(sample.size() - 1));
+    const auto place = sample.begin() +
+                       static_cast<std::ptrdiff_t>(share * static_cast<double>(sample.size() - 1));
     std::ranges::nth_element(sample, place);
     return *place;
   };
@@ -63,7 +63,8 @@ std::string NoHounsfield(const std::vector<float>& voxels) {
   if (low <= kMostAir && high <= kMost) return "";
   return absl::StrFormat(
       "--volume has values of %g to %g, which are taken for HU; expected are air, at most %g, and "
-      "nothing above %g: an offset of 1000 or 1024 makes air water, attenuations in 1/mm make all of "
+      "nothing above %g: an offset of 1000 or 1024 makes air water, attenuations in 1/mm make all "
+      "of "
       "it water",
       low, high, kMostAir, kMost);
 }

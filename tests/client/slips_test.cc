@@ -62,8 +62,9 @@ struct Slip {
 constexpr Slip kSlips[] = {
     // Commands.
     {"", 2, "a command is missing; legal is simulate, "},
-    {"simulate --phantom head --out /tmp/never --station a/b", 1, "station_name is \"a/b\"; legal is"},
-    {"simulate --phantom head --out /tmp/never --laterality B", 1, "laterality is \"B\"; legal is"},
+    {"simulate --phantom head --out /tmp/never --station a/b", 1,
+     "station_name is 'a/b'; legal is"},
+    {"simulate --phantom head --out /tmp/never --laterality B", 1, "laterality is 'B'; legal is"},
     {"strem head", 2, "there is no command 'strem'; did you mean stream?"},
     {"recon head", 2, "did you mean reconstruct?"},
     {"fech J", 2, "did you mean fetch?"},

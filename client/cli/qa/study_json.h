@@ -25,8 +25,8 @@ absl::StatusOr<std::vector<quality::Measure>> ParseBaseline(absl::string_view te
                                                             absl::string_view file);
 
 /// How the voxels of a baseline's volume differ from `voxel_mm`, as a sentence: by more than 1 %
-/// along an axis. Empty where they do not, or the file, legal for ParseBaseline, does not tell them,
-/// as those of before do not.
+/// along an axis. Empty where they do not, or the file, legal for ParseBaseline, does not tell
+/// them, as those of before do not.
 std::string OtherVoxels(absl::string_view baseline, absl::string_view file, Vec3 voxel_mm);
 
 }  // namespace isocenter::cli

@@ -74,7 +74,8 @@ std::string AirLevel::Text() const {
   return absl::StrFormat(
       "the rows end at %.0f counts in air, where i0_counts is %.0f: all line integrals are off by "
       "%+.2f; legal is %.0f to %.0f counts (within %g)",
-      i0 * std::exp(-line_), i0, line_, i0 * std::exp(-kMostOff), i0 * std::exp(kMostOff), kMostOff);
+      i0 * std::exp(-line_), i0, line_, i0 * std::exp(-kMostOff), i0 * std::exp(kMostOff),
+      kMostOff);
 }
 
 }  // namespace isocenter::recon

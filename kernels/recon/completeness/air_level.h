@@ -12,11 +12,11 @@
 namespace isocenter::recon {
 
 /// Counts without a calibration are divided by i0_counts: where air reads another number, each line
-/// integral is off by the same, and the volume with it. Air is what a frame's rows end with, at both
-/// sides, where it is flat.
+/// integral is off by the same, and the volume with it. Air is what a frame's rows end with, at
+/// both sides, where it is flat.
 ///
-/// Above i0_counts nothing can be: a scan is wrong where the middle of the rows' ends is brighter by
-/// more than kMostOff in more than kViews of the views. Darker ends may be an object that the
+/// Above i0_counts nothing can be: a scan is wrong where the middle of the rows' ends is brighter
+/// by more than kMostOff in more than kViews of the views. Darker ends may be an object that the
 /// detector cuts; they are air where they are also flat, the same at both sides and in all those
 /// views. Says nothing of counts with a calibration, whose air is a map, or of line integrals. Not
 /// thread-safe.
@@ -43,8 +43,8 @@ class AirLevel {
   std::optional<Ends> EndsOf(std::span<const FrameRow> rows, double dose) const;
 
   const Acquisition& acquisition_;
-  const int columns_;  // the outermost ones, at either side
-  int needed_ = 0;     // views
+  const int columns_;                  // the outermost ones, at either side
+  int needed_ = 0;                     // views
   std::vector<double> bright_, dark_;  // line integrals of views
   double line_ = 0;
   bool said_ = false;

@@ -13,9 +13,9 @@ namespace isocenter::recon {
 namespace {
 
 constexpr int kBins = 320;
-constexpr int kPartners = 256;    // of each view, at most
-constexpr double kOffRowPx = 2;   // of a source's place from the line that was read, at most
-constexpr int kRowsAround = 1;    // read on either side of that line
+constexpr int kPartners = 256;   // of each view, at most
+constexpr double kOffRowPx = 2;  // of a source's place from the line that was read, at most
+constexpr int kRowsAround = 1;   // read on either side of that line
 constexpr int kLeastRays = 200;  // in all, and
 constexpr int kLeastOfView = 6;  // of a view that has a say
 constexpr int kOffsetSweeps = 4;
@@ -83,12 +83,14 @@ OppositeRays::OppositeRays(const Acquisition& acquisition)
       stride_((static_cast<int>(acquisition.trajectory.size()) + kPartners - 1) / kPartners),
       profiles_(acquisition.trajectory.size()) {
   const std::vector<Vec3> sources = SourcesOf(acquisition.trajectory);
-  const int last_row = acquisition.detector.rows - 1, last_column = acquisition.detector.columns - 1;
+  const int last_row = acquisition.detector.rows - 1,
+            last_column = acquisition.detector.columns - 1;
   for (size_t view = 0; view < profiles_.size(); ++view) {
     Line line;
     for (size_t other = 0; other < sources.size(); other += stride_) {
       if (other == view) continue;
-      const auto place = PlaceOf(acquisition.trajectory[view], sources[other], acquisition.detector);
+      const auto place =
+          PlaceOf(acquisition.trajectory[view], sources[other], acquisition.detector);
       if (place) line.Add(place->first, place->second);
     }
     if (line.n() == 0) continue;
@@ -297,7 +299,8 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
     const bool in_time = result.reversed <= result.mirrored;
     return absl::StrFormat(
         "%s; by %.3f with %s: the arm turned the other way than the matrices say, or the columns "
-        "are mirrored", differ, std::sqrt(other),
+        "are mirrored",
+        differ, std::sqrt(other),
         in_time ? "the frames in reversed order" : "the columns in reversed order");
   }
   const bool explained = squared(result.shifted) < kMostLeft * as_is;

@@ -81,7 +81,7 @@ class OppositeRays {
   };
   struct Fit {
     int64_t rays = 0;
-    double difference = 0;                   // mean square
+    double difference = 0;                  // mean square
     double step_px = 0, step_sigma_px = 0;  // of the shift, towards less of it
   };
 

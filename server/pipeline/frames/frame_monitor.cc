@@ -26,8 +26,7 @@ constexpr double kJumpMm = 2, kJumpPixels = 2;
 constexpr size_t kLogStride = 8;
 
 /// A row of a frame that is in pieces.
-void CopyRow(std::span<const std::span<const std::byte>> pieces, int row,
-             std::span<std::byte> to) {
+void CopyRow(std::span<const std::span<const std::byte>> pieces, int row, std::span<std::byte> to) {
   size_t from = row * to.size(), piece_begin = 0;
   for (const std::span<const std::byte> piece : pieces) {
     const size_t piece_end = piece_begin + piece.size();
@@ -110,8 +109,8 @@ int FrameMonitor::SampledRows() const { return std::min(kSampledRows, detector_.
 
 void FrameMonitor::Sample(int index, std::span<const std::span<const std::byte>> pixels) {
   for (size_t i = 0; i < sampled_.size(); ++i) {
-    CopyRow(pixels, sampled_[i].v, std::span(sample_).subspan(i * sampled_[i].pixels.size(),
-                                                              sampled_[i].pixels.size()));
+    CopyRow(pixels, sampled_[i].v,
+            std::span(sample_).subspan(i * sampled_[i].pixels.size(), sampled_[i].pixels.size()));
   }
   const size_t row_bytes = sample_.size() / sampled_.size();
   watched_.resize(watch_.rows(index) * row_bytes);

@@ -34,7 +34,8 @@ struct RoomsOptions {
 };
 
 /// Where `interrupt` happens, jobs that are under way are cancelled, and none begins. Errors:
-/// INVALID_ARGUMENT, NOT_FOUND (credentials, the arrivals), UNAVAILABLE (the log cannot be written).
+/// INVALID_ARGUMENT, NOT_FOUND (credentials, the arrivals), UNAVAILABLE (the log cannot be
+/// written).
 absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options,
                                          cli::Interrupt* interrupt = nullptr);
 

@@ -53,7 +53,8 @@ TEST(Addresses, EachPortIsTakenOnce) {
   EXPECT_EQ(Complaint("[::1]:5000", "0.0.0.0:5000"), "");
   EXPECT_EQ(Complaint("127.0.0.1:0", "127.0.0.1:0"), "");
   EXPECT_THAT(Complaint("127.0.0.1:11112", "127.0.0.1:0"),
-              HasSubstr("dicom_node.port is '127.0.0.1:11112'"));
+              HasSubstr("grpc_address is '127.0.0.1:11112'; legal is another port than that of "
+                        "dicom_node.port"));
   EXPECT_EQ(Complaint("127.0.0.1:2762", "127.0.0.1:0"), "") << "without TLS nothing has that port";
 }
 

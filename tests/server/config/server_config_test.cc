@@ -438,9 +438,9 @@ TEST(ServerConfig, AllMistakesAreToldAtOnce) {
   const std::string told = MessageOf(ValidateServerConfig(whole));
   const std::vector<std::string> mistakes = {
       "grpc_address is '0.0.0.0:8080'; legal is 127.0.0.1:port",
-      "metrics_address is '127.0.0.1:8080'; legal is another port than that of grpc_address",
-      "web.address is '127.0.0.1:8080'; legal is another port than that of grpc_address",
-      "dicom_node.port is '127.0.0.1:8080'; legal is another port than that of grpc_address",
+      "metrics_address is '127.0.0.1:8080'; legal is another port than that of web.address",
+      "grpc_address is '0.0.0.0:8080'; legal is another port than that of web.address",
+      "dicom_node.port is '127.0.0.1:8080'; legal is another port than that of web.address",
       "drain_seconds is 4000",
       "web.volume_cache_bytes is 5",
       "web.certificate[0].subject is ''",

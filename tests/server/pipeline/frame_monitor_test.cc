@@ -191,7 +191,8 @@ TEST(FrameMonitor, ADoseThatStaysLowIsReportedOnceAndThenNormal) {
     scan.Give(i, scan.Frame(i, i < 20 ? 1 : i == 50 ? 0.25 : 0.5));
   }
   EXPECT_THAT(scan.warnings(),
-              ElementsAre(Pair(WarningKind::kDoseDip, 20), Pair(WarningKind::kDoseDip, 50)));
+              ElementsAre(Pair(WarningKind::kDoseDip, 20), Pair(WarningKind::kDoseDip, 50),
+                          Pair(WarningKind::kAirLevel, 50)));
 }
 
 TEST(FrameMonitor, AnyOrderWillDo) {
@@ -241,7 +242,8 @@ TEST(FrameMonitor, FindsSaturationAtTheTopOfAnyDetector) {
       std::memcpy(bytes.data(), counts.data(), bytes.size());
       scan.Give(i, bytes);
     }
-    EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kSaturatedDetector, 10)));
+    EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kSaturatedDetector, 10),
+                                             Pair(WarningKind::kAirLevel, 40)));
     EXPECT_THAT(scan.text(0), HasSubstr(absl::StrCat("saturated at ", top, " counts")));
   }
 }

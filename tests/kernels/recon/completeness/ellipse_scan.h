@@ -41,8 +41,8 @@ struct EllipseScan {
       for (int v = 0; v < acquisition.detector.rows; ++v) {
         for (int u = 0; u < acquisition.detector.columns; ++u) {
           const double intensity = std::exp(-Line(matrix, body, u));
-          frame.push_back(static_cast<uint16_t>(std::lround(
-              50000 * intensity * (noise > 0 ? factor(random) : 1))));
+          frame.push_back(static_cast<uint16_t>(
+              std::lround(50000 * intensity * (noise > 0 ? factor(random) : 1))));
         }
       }
       frames.push_back(std::move(frame));
@@ -72,8 +72,7 @@ struct EllipseScan {
     std::vector<FrameRow> rows;
     const size_t columns = acquisition.detector.columns;
     for (int v = 0; v < acquisition.detector.rows; ++v) {
-      rows.push_back(
-          {v, std::as_bytes(std::span(frames[view]).subspan(v * columns, columns))});
+      rows.push_back({v, std::as_bytes(std::span(frames[view]).subspan(v * columns, columns))});
     }
     return rows;
   }

@@ -1,4 +1,4 @@
-#include "client/cli/scan_findings.h"
+#include "client/cli/reconstruct/scan_findings.h"
 
 #include <algorithm>
 #include <optional>
