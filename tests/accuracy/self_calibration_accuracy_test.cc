@@ -179,12 +179,14 @@ Result Calibrated(const std::string& object, const std::vector<DetectorMove>& pl
   EXPECT_TRUE(found.ok()) << found.status();
   if (!found.ok()) return {};
   const Trajectory corrected = recon::Corrected(Nominal(), kDetector, *found);
-  const Result result{.found = *found,
-                      .before = Apart(Nominal(), truth),
-                      .after = Apart(corrected, truth),
-                      .wire_before = WireWidth(truth, Nominal()),
-                      .wire = WireWidth(truth, corrected),
-                      .wire_true = WireWidth(truth, truth)};
+  Result result{.found = *found};
+  if (found->found()) {
+    result.before = Apart(Nominal(), truth);
+    result.after = Apart(corrected, truth);
+    result.wire_before = WireWidth(truth, Nominal());
+    result.wire = WireWidth(truth, corrected);
+    result.wire_true = WireWidth(truth, truth);
+  }
   std::printf(
       "%s: u %.3f mm, roll %.3f deg, smooth %.2f mm rms; seen %.3f mm apart, before %.3f; wire "
       "%.3f mm, before %.3f, true matrices %.3f; entropy %.4f, before %.4f; planes %.4f, before "
@@ -211,13 +213,14 @@ TEST(SelfCalibration, TakesAConstantShiftAndRollOut) {
 TEST(SelfCalibration, TakesAWobbleOut) {
   const Result result = Calibrated("head", Wobble(21));
   EXPECT_TRUE(result.found.smooth);
-  // The goal is 3 %, which 40,000 photons do not let the splines reach: 4.9 % are left.
+  // The goal is 3 %, which is not reached: 5.8 % are left.
   ExpectRepaired(result, 0.07);
 }
 
-// The volume then is the first one, bit for bit.
+// The volume then is the first one, bit for bit. Sharpness alone would shift the detector by 0.3 mm
+// here.
 TEST(SelfCalibration, LeavesTrueMatrices) {
-  const Result result = Calibrated("head", std::vector<DetectorMove>(kViews));
+  const Result result = Calibrated("shepp-logan", std::vector<DetectorMove>(kViews));
   EXPECT_FALSE(result.found.found());
   EXPECT_EQ(recon::Corrected(Nominal(), kDetector, result.found), Nominal());
 }

@@ -23,9 +23,8 @@ std::string SelfCalibrationSummary(const recon::SelfCalibration& found) {
     }
     absl::StrAppend(&text, "; ", entropies);
   }
-  if (!found.smooth_not_judged.empty()) {
-    absl::StrAppend(
-        &text, "; shifts that change over the scan were not looked for: ", found.smooth_not_judged);
+  if (!found.not_judged.empty()) {
+    absl::StrAppend(&text, "; nothing was looked for: ", found.not_judged);
   }
   return text;
 }
@@ -40,11 +39,11 @@ nlohmann::ordered_json SelfCalibrationJson(const recon::SelfCalibration& found) 
                               {"largest_smooth_mm", found.largest_smooth_mm()},
                               {"entropy_before", found.entropy_before},
                               {"entropy_after", found.entropy_after}};
-  if (found.smooth_not_judged.empty()) {
+  if (found.not_judged.empty()) {
     json["planes_before"] = found.planes_before;
     json["planes_after"] = found.planes_after;
   } else {
-    json["smooth_not_judged"] = found.smooth_not_judged;
+    json["not_judged"] = found.not_judged;
   }
   if (!found.found()) return json;
   for (const recon::DetectorMove& move : found.moves) {

@@ -17,10 +17,8 @@
 namespace isocenter::recon {
 namespace {
 
-// How far parabolas reach, in mm on the detector.
-constexpr double kCoarseSteps[] = {1, 0.5, 0.25}, kFineSteps[] = {0.25, 0.15};
 // Shares of the work that are done after each step.
-constexpr double kRead = 0.05, kCoarse = 0.35, kFine = 0.7;
+constexpr double kRead = 0.1, kConstant = 0.6;
 
 absl::Status CheckViews(const Acquisition& acquisition) {
   if (acquisition.trajectory.size() >= kLeastCalibrationViews) return absl::OkStatus();
@@ -33,36 +31,37 @@ std::vector<DetectorMove> Moves(const SelfCalibration& found) {
   return Then(found.moves, {.u_mm = found.u_mm, .roll_rad = found.roll_rad});
 }
 
-/// A shift along u of all frames. `found.moves` stay without it.
-absl::Status TakeShift(Sharpness& coarse, Sharpness& fine, const CalibrationProgress& report,
-                       SelfCalibration& found) {
-  ConstantMove constant;
-  ISO_RETURN_IF_ERROR(coarse.Sharpen(found.moves, kCoarseSteps, constant));
-  ISO_RETURN_IF_ERROR(report(kCoarse));
-  ISO_ASSIGN_OR_RETURN(found.entropy_before, fine.Entropy(found.moves));
-  found.entropy_after = found.entropy_before;
-  ISO_RETURN_IF_ERROR(fine.Sharpen(found.moves, kFineSteps, constant));
-  ISO_ASSIGN_OR_RETURN(const double entropy, fine.Entropy(Then(found.moves, constant)));
-  ISO_RETURN_IF_ERROR(report(kFine));
-  if (found.entropy_before - entropy < kLeastConstantFall) return absl::OkStatus();
+/// A shift along u of all frames, where pairs tell it. `found.moves` stay without it.
+absl::Status TakeShift(const Acquisition& acquisition, const BinnedLines& lines,
+                       ThreadPool& threads, SelfCalibration& found) {
+  ISO_ASSIGN_OR_RETURN(const PlanesShift shift,
+                       FindShift(acquisition, lines, found.moves,
+                                 {.u_mm = found.u_mm, .roll_rad = found.roll_rad}, threads));
+  found.not_judged = shift.not_judged;
+  if (!shift.not_judged.empty()) return absl::OkStatus();
+  if (found.planes_before == 0) found.planes_before = found.planes_after = shift.before;
+  const double least = std::max(kLeastShiftPx * acquisition.detector.pitch_u_mm * lines.bins.bin,
+                                kLeastShiftSigmas * shift.sigma_mm);
+  // A wobble of which few lines are whole has a mean that explains nothing.
+  const bool explains = shift.after < shift.before;
+  if (!found.constant && (std::abs(shift.u_mm) < least || !explains)) return absl::OkStatus();
   found.constant = true;
-  found.u_mm = constant.u_mm;
-  found.entropy_after = entropy;
+  found.u_mm = shift.u_mm;
+  found.planes_after = shift.after;
   return absl::OkStatus();
 }
 
 /// A roll of all frames, where pairs tell it.
 absl::Status TakeRoll(const Acquisition& acquisition, const BinnedLines& lines, int spans,
-                      Sharpness& fine, ThreadPool& threads, SelfCalibration& found) {
+                      ThreadPool& threads, SelfCalibration& found) {
   ISO_ASSIGN_OR_RETURN(const PlanesRoll roll, FindRoll(acquisition, lines, spans, found.moves,
                                                        {.u_mm = found.u_mm}, threads));
   if (!roll.not_judged.empty()) return absl::OkStatus();
-  found.planes_before = roll.unfitted;
   if (roll.after > (1 - kLeastRollFall) * roll.before) return absl::OkStatus();
   found.constant = true;
   found.roll_rad = roll.roll_rad;
-  ISO_ASSIGN_OR_RETURN(found.entropy_after, fine.Entropy(Moves(found)));
-  return absl::OkStatus();
+  // What is constant along u was found beside another roll.
+  return TakeShift(acquisition, lines, threads, found);
 }
 
 /// Shifts that change from frame to frame, and what is constant once more beside them.
@@ -71,18 +70,15 @@ absl::Status TakeSmooth(const Acquisition& acquisition, const BinnedLines& lines
   ISO_ASSIGN_OR_RETURN(const SmoothShifts smooth,
                        FindSmoothShifts(acquisition, lines, spans, found.moves,
                                         {.u_mm = found.u_mm, .roll_rad = found.roll_rad}, threads));
-  found.smooth_not_judged = smooth.not_judged;
+  found.not_judged = smooth.not_judged;
   if (!smooth.not_judged.empty()) return absl::OkStatus();
   found.planes_after = smooth.before;
   if (smooth.after > (1 - kLeastPlaneFall) * smooth.before) return absl::OkStatus();
-  ConstantMove constant{.u_mm = found.u_mm, .roll_rad = found.roll_rad};
-  ISO_RETURN_IF_ERROR(fine.Sharpen(smooth.moves, kFineSteps, constant));
+  const ConstantMove constant{.u_mm = found.u_mm, .roll_rad = found.roll_rad};
   ISO_ASSIGN_OR_RETURN(const double entropy, fine.Entropy(Then(smooth.moves, constant)));
   if (found.entropy_after - entropy < kLeastSmoothFall) return absl::OkStatus();
   found.smooth = true;
   found.moves = smooth.moves;
-  found.u_mm = constant.u_mm;
-  found.roll_rad = constant.roll_rad;
   found.planes_after = smooth.after;
   found.entropy_after = entropy;
   return absl::OkStatus();
@@ -131,18 +127,16 @@ absl::StatusOr<CalibrationMemory> CalibrationMemoryOf(const Acquisition& acquisi
                                                       const ops::Registry& registry,
                                                       const ops::Device& device) {
   ISO_RETURN_IF_ERROR(CheckViews(acquisition));
-  const auto of_cube = [&](int voxels) {
-    return MotionMemoryOf(acquisition,
-                          {.levels = {{.spans = 1, .voxels = voxels}}, .fdk = search.fdk}, registry,
-                          device);
-  };
-  ISO_ASSIGN_OR_RETURN(const MotionMemory coarse, of_cube(search.coarse_voxels));
-  ISO_ASSIGN_OR_RETURN(const MotionMemory fine, of_cube(search.fine_voxels));
+  ISO_ASSIGN_OR_RETURN(
+      const MotionMemory cube,
+      MotionMemoryOf(acquisition,
+                     {.levels = {{.spans = 1, .voxels = search.voxels}}, .fdk = search.fdk},
+                     registry, device));
   // Frames for planes, and once more smoothed.
   const Acquisition lines = Binned(acquisition, BinsForPlanes(acquisition));
   const int64_t planes = 2 * FrameBytes(lines) * static_cast<int64_t>(lines.trajectory.size());
-  return CalibrationMemory{.device_bytes = coarse.device_bytes + fine.device_bytes,
-                           .host_bytes = coarse.host_bytes + fine.host_bytes + planes};
+  return CalibrationMemory{.device_bytes = cube.device_bytes,
+                           .host_bytes = cube.host_bytes + planes};
 }
 
 absl::StatusOr<SelfCalibration> CalibrateFromFrames(
@@ -157,27 +151,29 @@ absl::StatusOr<SelfCalibration> CalibrateFromFrames(
   ISO_RETURN_IF_ERROR(CheckFrames(acquisition, static_cast<int64_t>(acquisition.trajectory.size()),
                                   frames, {}, doses));
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
-                       AutoGrid(acquisition.trajectory, acquisition.detector, search.fine_voxels));
+                       AutoGrid(acquisition.trajectory, acquisition.detector, search.voxels));
   ISO_ASSIGN_OR_RETURN(const BinnedLines finest,
                        FinestLines(acquisition, BinsFor(acquisition, grid.spacing.x), frames, doses,
                                    registry, device));
   ISO_RETURN_IF_ERROR(CheckWholeWidth(acquisition, finest, "the detector's place"));
   ISO_RETURN_IF_ERROR(report(kRead));
   ThreadPool threads(device.limits().threads);
-  const auto cube = [&](int voxels) {
-    return Sharpness::Create(acquisition, finest, voxels, search.fdk, registry, device, threads);
-  };
-  ISO_ASSIGN_OR_RETURN(const auto coarse, cube(search.coarse_voxels));
-  ISO_ASSIGN_OR_RETURN(const auto fine, cube(search.fine_voxels));
-  SelfCalibration found;
-  found.moves.resize(acquisition.trajectory.size());
-  ISO_RETURN_IF_ERROR(TakeShift(*coarse, *fine, report, found));
+  ISO_ASSIGN_OR_RETURN(const auto cube, Sharpness::Create(acquisition, finest, search.voxels,
+                                                          search.fdk, registry, device, threads));
   ISO_ASSIGN_OR_RETURN(const BinnedLines lines, FinestLines(acquisition, BinsForPlanes(acquisition),
                                                             frames, doses, registry, device));
-  ISO_RETURN_IF_ERROR(TakeRoll(acquisition, lines, search.spans, *fine, threads, found));
-  ISO_RETURN_IF_ERROR(TakeSmooth(acquisition, lines, search.spans, *fine, threads, found));
+  SelfCalibration found;
+  found.moves.resize(acquisition.trajectory.size());
+  ISO_ASSIGN_OR_RETURN(found.entropy_before, cube->Entropy(found.moves));
+  found.entropy_after = found.entropy_before;
+  ISO_RETURN_IF_ERROR(TakeShift(acquisition, lines, threads, found));
+  if (found.not_judged.empty()) {
+    ISO_RETURN_IF_ERROR(TakeRoll(acquisition, lines, search.spans, threads, found));
+    ISO_RETURN_IF_ERROR(report(kConstant));
+    ISO_ASSIGN_OR_RETURN(found.entropy_after, cube->Entropy(Moves(found)));
+    ISO_RETURN_IF_ERROR(TakeSmooth(acquisition, lines, search.spans, *cube, threads, found));
+  }
   found.moves = Moves(found);
-  found.evaluations = coarse->evaluations() + fine->evaluations();
   ISO_RETURN_IF_ERROR(report(1));
   return found;
 }

@@ -16,16 +16,18 @@
 namespace isocenter::recon {
 
 struct CalibrationSearch {
-  int coarse_voxels = 64, fine_voxels = 96;  // of cubes over the field of view, along each axis
-  int spans = 8;                             // of the splines of the shifts over the scan
-  FdkSettings fdk;                           // of the cubes
+  int voxels = 96;  // of a cube over the field of view, along each axis
+  int spans = 8;    // of the splines of the shifts over the scan
+  FdkSettings fdk;  // of the cube
 };
 CalibrationSearch DefaultCalibrationSearch(const FdkSettings& fdk);
 
-/// A shift of all frames is taken for found where the entropy of the fine cube's values falls by
-/// so much; a roll where the pairs' median difference falls by such a share; what is smooth where
-/// both do: scans whose matrices are true stay below (docs/self-calibration.md).
-inline constexpr double kLeastConstantFall = 0.0005, kLeastRollFall = 0.01;
+/// A shift of all frames is taken for found where it is so long, in pixels that planes are asked of
+/// (coarse ones sample edges too coarsely for less) and in its standard deviations; a roll where
+/// the pairs' median difference falls by such a share; what is smooth where that falls by
+/// kLeastPlaneFall and the entropy of the cube's values by kLeastSmoothFall: scans whose matrices
+/// are true stay below (docs/self-calibration.md).
+inline constexpr double kLeastShiftPx = 0.1, kLeastShiftSigmas = 6, kLeastRollFall = 0.01;
 inline constexpr double kLeastSmoothFall = 0.004, kLeastPlaneFall = 0.05;
 
 struct SelfCalibration {
@@ -36,11 +38,10 @@ struct SelfCalibration {
   bool constant = false, smooth = false;
   /// In all frames alike, without what is smooth; 0 where not found.
   double u_mm = 0, roll_rad = 0;
-  /// Why nothing smooth was looked for; empty: it was.
-  std::string smooth_not_judged;
-  double entropy_before = 0, entropy_after = 0;  // of the fine cube's values
+  /// Why nothing was looked for; empty: it was.
+  std::string not_judged;
+  double entropy_before = 0, entropy_after = 0;  // of the cube's values
   double planes_before = 0, planes_after = 0;    // median difference of pairs; 0: not judged
-  int evaluations = 0;                           // of cubes
 
   bool found() const { return constant || smooth; }
   /// Root mean square and largest length of the shifts that are smooth, in mm on the detector.
@@ -64,14 +65,14 @@ absl::StatusOr<CalibrationMemory> CalibrationMemoryOf(const Acquisition& acquisi
 /// Share of the work, 0 to 1. Its error ends the search.
 using CalibrationProgress = std::function<absl::Status(double done)>;
 
-/// The shift along u of all frames that makes a coarse volume sharpest (sharpness.h), and the roll
-/// of all frames, and then the shifts that change smoothly, that make the frames agree
-/// (smooth_shifts.h). A shift along v or towards the source of all frames, and an angle that all
-/// frames are turned by, are volumes that lie elsewhere or have another size: no frame tells them.
-/// `frames` [view][v][u] of the acquisition, `doses` empty or one for each. Errors: those of
-/// MakePlan, INVALID_ARGUMENT (frames of other shape or type; fewer than kLeastCalibrationViews),
-/// FAILED_PRECONDITION (rows that the detector's edge cuts), NOT_FOUND (a backend without
-/// ops::MatrixGradient, which the entropy comes with), RESOURCE_EXHAUSTED, progress's.
+/// The shift along u and the roll of all frames, and then the shifts that change smoothly, that
+/// make the frames agree (smooth_shifts.h); the sharpness of a coarse volume judges the last. A
+/// shift along v or towards the source of all frames, and an angle that all frames are turned by,
+/// are volumes that lie elsewhere or have another size: no frame tells them. `frames` [view][v][u]
+/// of the acquisition, `doses` empty or one for each. Errors: those of MakePlan, INVALID_ARGUMENT
+/// (frames of other shape or type; fewer than kLeastCalibrationViews), FAILED_PRECONDITION (rows
+/// that the detector's edge cuts), NOT_FOUND (a backend without ops::MatrixGradient, which the
+/// entropy comes with), RESOURCE_EXHAUSTED, progress's.
 inline constexpr int kLeastCalibrationViews = 32;
 absl::StatusOr<SelfCalibration> CalibrateFromFrames(
     const Acquisition& acquisition, const CalibrationSearch& search, const ops::RawFrames& frames,

@@ -1,18 +1,11 @@
 #include "kernels/recon/self_calibration/sharpness.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
 
 namespace isocenter::recon {
-
-double LeastOfParabola(double less, double here, double more, double step) {
-  const double bend = less - 2 * here + more;
-  if (bend <= 0) return less < more ? -2 * step : 2 * step;
-  return std::clamp(step * (less - more) / (2 * bend), -2 * step, 2 * step);
-}
 
 std::vector<DetectorMove> Then(std::vector<DetectorMove> moves, const ConstantMove& constant) {
   for (DetectorMove& move : moves) {
@@ -48,26 +41,7 @@ absl::StatusOr<double> Sharpness::Entropy(const std::vector<DetectorMove>& moves
   for (size_t view = 0; view < views; ++view) {
     matrices.push_back(Moved(acquisition_.trajectory[view], acquisition_.detector, moves[view]));
   }
-  ++evaluations_;
   return focus_->Evaluate(matrices, shares, slopes, by_share);
-}
-
-absl::Status Sharpness::Sharpen(const std::vector<DetectorMove>& moves,
-                                std::span<const double> steps_mm, ConstantMove& constant) {
-  const auto at = [&](double change) {
-    return Entropy(Then(moves, {.u_mm = constant.u_mm + change, .roll_rad = constant.roll_rad}));
-  };
-  ISO_ASSIGN_OR_RETURN(double here, at(0));
-  for (const double step : steps_mm) {
-    ISO_ASSIGN_OR_RETURN(const double less, at(-step));
-    ISO_ASSIGN_OR_RETURN(const double more, at(step));
-    const double change = LeastOfParabola(less, here, more, step);
-    ISO_ASSIGN_OR_RETURN(const double there, at(change));
-    if (there >= here) continue;
-    constant.u_mm += change;
-    here = there;
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace isocenter::recon

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,10 +26,6 @@ struct ConstantMove {
 /// The moves with the constant one after them.
 std::vector<DetectorMove> Then(std::vector<DetectorMove> moves, const ConstantMove& constant);
 
-/// Where a parabola through three values, `step` apart, is least, at most two steps away; where
-/// they only fall, two steps that way.
-double LeastOfParabola(double less, double here, double more, double step);
-
 class Sharpness {
  public:
   /// A cube of `voxels` over the field of view. `acquisition`, `device` and `threads` must outlive
@@ -44,12 +39,6 @@ class Sharpness {
   /// device's.
   absl::StatusOr<double> Entropy(const std::vector<DetectorMove>& moves);
 
-  /// The shift along u of the constant move after `moves` that makes the entropy least, from that
-  /// of `constant`, which it becomes: a parabola for each step. Errors: a device's.
-  absl::Status Sharpen(const std::vector<DetectorMove>& moves, std::span<const double> steps_mm,
-                       ConstantMove& constant);
-  int evaluations() const { return evaluations_; }
-
  private:
   Sharpness(const Acquisition& acquisition, ReconstructionPlan plan)
       : acquisition_(acquisition), plan_(std::move(plan)) {}
@@ -57,7 +46,6 @@ class Sharpness {
   const Acquisition& acquisition_;
   const ReconstructionPlan plan_;
   std::unique_ptr<Focus> focus_;
-  int evaluations_ = 0;
 };
 
 }  // namespace isocenter::recon

@@ -1,7 +1,9 @@
 #include "kernels/recon/self_calibration/smooth_shifts.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
@@ -53,6 +55,14 @@ absl::StatusOr<calibrate::Consistency> Judged(const Acquisition& acquisition,
   return scan->Judge(threads, curves);
 }
 
+// Where a parabola through three values, `step` apart, is least, at most two steps away; where they
+// only fall, two steps that way.
+double LeastOfParabola(double less, double here, double more, double step) {
+  const double bend = less - 2 * here + more;
+  if (bend <= 0) return less < more ? -2 * step : 2 * step;
+  return std::clamp(step * (less - more) / (2 * bend), -2 * step, 2 * step);
+}
+
 }  // namespace
 
 PixelBins BinsForPlanes(const Acquisition& acquisition) {
@@ -86,6 +96,27 @@ absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
   return found;
 }
 
+absl::StatusOr<PlanesShift> FindShift(const Acquisition& acquisition, const BinnedLines& lines,
+                                      const std::vector<DetectorMove>& moves,
+                                      const ConstantMove& constant, ThreadPool& threads) {
+  const std::vector<double> one_curve(moves.size(), 1.0);
+  const double pitch_mm = acquisition.detector.pitch_u_mm * lines.bins.bin;
+  PlanesShift found{.u_mm = constant.u_mm};
+  for (int round = 0; round < kRounds; ++round) {
+    const std::vector<DetectorMove> moved =
+        Then(moves, {.u_mm = found.u_mm, .roll_rad = constant.roll_rad});
+    ISO_ASSIGN_OR_RETURN(const calibrate::Consistency judged,
+                         Judged(acquisition, lines, moved, one_curve, threads));
+    found.not_judged = judged.not_judged;
+    if (!found.not_judged.empty()) return found;
+    if (round == 0) found.before = judged.before;
+    found.after = judged.after;
+    found.u_mm += judged.shifts.front().u_px * pitch_mm;
+    found.sigma_mm = judged.shifts.front().u_sigma_px * pitch_mm;
+  }
+  return found;
+}
+
 absl::StatusOr<PlanesRoll> FindRoll(const Acquisition& acquisition, const BinnedLines& lines,
                                     int spans, const std::vector<DetectorMove>& moves,
                                     const ConstantMove& constant, ThreadPool& threads) {
@@ -98,20 +129,26 @@ absl::StatusOr<PlanesRoll> FindRoll(const Acquisition& acquisition, const Binned
     ISO_ASSIGN_OR_RETURN(const calibrate::Consistency judged,
                          Judged(acquisition, lines, Then(moves, rolled), curves, threads));
     if (!judged.not_judged.empty()) found.not_judged = judged.not_judged;
-    if (found.unfitted == 0) found.unfitted = judged.before;
     return judged.after;
   };
   ISO_ASSIGN_OR_RETURN(double here, at(0));
   found.before = here;
-  for (const double step_deg : {0.4, 0.2, 0.1}) {
+  // The median of differences has an edge where it is least: a parabola may miss it by a step, and
+  // the values that it goes through are asked, too.
+  for (const double step_deg : {0.4, 0.2, 0.1, 0.05}) {
     ISO_ASSIGN_OR_RETURN(const double less, at(-step_deg));
     ISO_ASSIGN_OR_RETURN(const double more, at(step_deg));
     const double change = LeastOfParabola(less, here, more, step_deg);
     ISO_ASSIGN_OR_RETURN(const double there, at(change));
     if (!found.not_judged.empty()) break;
-    if (there >= here) continue;
-    found.roll_rad += DegreesToRadians(change);
-    here = there;
+    double best_deg = 0;
+    for (const auto& [deg, value] :
+         {std::pair(-step_deg, less), {step_deg, more}, {change, there}}) {
+      if (value >= here) continue;
+      best_deg = deg;
+      here = value;
+    }
+    found.roll_rad += DegreesToRadians(best_deg);
   }
   found.after = here;
   return found;

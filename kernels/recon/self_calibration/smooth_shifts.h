@@ -1,4 +1,4 @@
-// Shifts of the detector that change smoothly over a scan, by what pairs of frames say of planes.
+// Shifts and rolls of the detector, by what pairs of frames say of planes.
 #pragma once
 
 #include <string>
@@ -28,19 +28,29 @@ absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
                                               const std::vector<DetectorMove>& moves,
                                               const ConstantMove& constant, ThreadPool& threads);
 
+/// The shift along u of all frames that fits the pairs' differences best, a few times over, with
+/// its standard deviation.
+struct PlanesShift {
+  double u_mm = 0, sigma_mm = 0;
+  double before = 0, after = 0;  // median differences, without and with it
+  std::string not_judged;
+};
+absl::StatusOr<PlanesShift> FindShift(const Acquisition& acquisition, const BinnedLines& lines,
+                                      const std::vector<DetectorMove>& moves,
+                                      const ConstantMove& constant, ThreadPool& threads);
+
 /// The roll of all frames that makes the pairs' median difference least, with the smooth shifts of
 /// `spans` spans that fit best beside it, so that these do not pass for a roll.
 struct PlanesRoll {
   double roll_rad = 0;
   double before = 0, after = 0;  // with the constant move's own roll, and with this one
-  double unfitted = 0;           // with the constant move's own, without smooth shifts
   std::string not_judged;
 };
 absl::StatusOr<PlanesRoll> FindRoll(const Acquisition& acquisition, const BinnedLines& lines,
                                     int spans, const std::vector<DetectorMove>& moves,
                                     const ConstantMove& constant, ThreadPool& threads);
 
-/// Bins for both.
+/// Bins for all of them.
 PixelBins BinsForPlanes(const Acquisition& acquisition);
 
 }  // namespace isocenter::recon

@@ -15,8 +15,7 @@ using testing::HasSubstr;
 // Coarse: of whether it runs, not of how well.
 CalibrationSearch Short() {
   CalibrationSearch search = DefaultCalibrationSearch({.mu_water_per_mm = kMuWater});
-  search.coarse_voxels = 16;
-  search.fine_voxels = 20;
+  search.voxels = 20;
   return search;
 }
 
@@ -38,7 +37,6 @@ TEST(SelfCalibration, LeavesTrueMatrices) {
   EXPECT_EQ(found->entropy_after, found->entropy_before);
   EXPECT_EQ(Corrected(scan.acquisition.trajectory, scan.acquisition.detector, *found),
             scan.acquisition.trajectory);
-  EXPECT_GT(found->evaluations, 0);
   EXPECT_EQ(done, 1);
 }
 
@@ -89,7 +87,7 @@ TEST(CalibrationMemory, GrowsWithTheCubes) {
   CalibrationSearch search = Short();
   const auto small = CalibrationMemoryOf(scan.acquisition, search, TestRegistry(), *device);
   ASSERT_TRUE(small.ok()) << small.status();
-  search.fine_voxels = 40;
+  search.voxels = 40;
   const auto large = CalibrationMemoryOf(scan.acquisition, search, TestRegistry(), *device);
   ASSERT_TRUE(large.ok());
   EXPECT_GT(small->host_bytes, 9 * 20 * 20 * 20);
