@@ -145,8 +145,9 @@ class ReconstructionJob : public ActiveJob {
   /// The measured matrix of a frame that could be one of this acquisition. Errors: CheckFrame's.
   absl::StatusOr<std::optional<ProjectionMatrix>> MatrixOf(const Frame& frame) const;
   absl::StatusOr<jobs::SpoolFrame> CheckedFrame(Frame frame) const;
-  /// Pixels that come again, as of a stream that goes on with the job, are those that the job has.
-  absl::Status CheckSame(int index, const std::vector<std::span<const std::byte>>& pixels) const;
+  /// A frame that comes again, as of a stream that goes on with the job, is that which the job has.
+  absl::Status CheckSame(int index, std::optional<uint32_t> crc32c,
+                         const std::vector<std::span<const std::byte>>& pixels) const;
   /// Counts a checked frame, which is written next, and says whether there is room for another.
   struct Intake {
     FrameLedger::Taken taken = FrameLedger::Taken::kNew;

@@ -85,7 +85,7 @@ absl::StatusOr<std::optional<ProjectionMatrix>> ReconstructionJob::MatrixOf(
 
 absl::Status ReconstructionJob::CheckFrame(const Frame& frame) const {
   ISO_RETURN_IF_ERROR(MatrixOf(frame).status());
-  ISO_RETURN_IF_ERROR(CheckSame(static_cast<int>(frame.index), frame.pixels));
+  ISO_RETURN_IF_ERROR(CheckSame(static_cast<int>(frame.index), frame.crc32c, frame.pixels));
   absl::MutexLock lock(&mutex_);
   return phases_.Check(static_cast<int>(frame.index), frame.phase);
 }
@@ -126,12 +126,15 @@ absl::StatusOr<ReconstructionJob::Intake> ReconstructionJob::TakeIn(int64_t stre
 }
 
 absl::Status ReconstructionJob::CheckSame(
-    int index, const std::vector<std::span<const std::byte>>& pixels) const {
+    int index, std::optional<uint32_t> crc32c,
+    const std::vector<std::span<const std::byte>>& pixels) const {
   const absl::StatusOr<uint32_t> held = spool_->Checksum(index);
   if (!held.ok()) return absl::OkStatus();  // it is missing, being written, or was given up
+  if (crc32c == *held) return absl::OkStatus();
   uint32_t sent = 0;
   for (const std::span<const std::byte> piece : pixels) sent = ExtendCrc32c(sent, piece);
-  if (sent == *held) return absl::OkStatus();
+  // What was damaged on its way says nothing, and is not needed.
+  if (sent == *held || (crc32c && *crc32c != sent)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
       "frame.pixels of frame %d have CRC-32C %08x, those that the job has of it %08x: they are of "
       "another scan, or two frames have one index",
@@ -148,7 +151,7 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
           absl::StrCat("frame ", index, " came after it had been replaced; it is not used")});
   }
   if (intake.taken == FrameLedger::Taken::kDuplicate) {
-    ISO_RETURN_IF_ERROR(CheckSame(index, spooled.pixels));
+    ISO_RETURN_IF_ERROR(CheckSame(index, spooled.crc32c, spooled.pixels));
   }
   if (intake.taken != FrameLedger::Taken::kNew) return true;
   environment_.observer.OnFrame(FrameBytes(request_.acquisition));

@@ -192,7 +192,8 @@ absl::Status AcquisitionStream::HandleFrame(RawMessage::Frame raw) {
                         .memory = std::move(raw.memory),
                         .dose = raw.fields.dose(),
                         .phase = raw.phase()};
-  if (raw.fields.has_checksum()) frame.crc32c = raw.fields.crc32c();
+  // Who sends a checksum means it, also without the flag.
+  if (raw.fields.has_checksum() || raw.fields.crc32c() != 0) frame.crc32c = raw.fields.crc32c();
   if (raw.fields.has_measured_matrix()) {
     const absl::StatusOr<ProjectionMatrix> matrix =
         wire::MatrixFromProto(raw.fields.measured_matrix());

@@ -172,6 +172,7 @@ v1::AcquireRequest StrangeFrame(int index) {
   v1::AcquireRequest message = FrameMessage(index);
   message.mutable_frame()->mutable_pixels()->resize(2000);
   message.mutable_frame()->clear_has_checksum();
+  message.mutable_frame()->clear_crc32c();
   return message;
 }
 
@@ -216,6 +217,7 @@ v1::AcquireRequest FrameOfAnotherScan(int index) {
   v1::AcquireRequest message = FrameMessage(index);
   message.mutable_frame()->mutable_pixels()->front() ^= 1;
   message.mutable_frame()->set_has_checksum(false);
+  message.mutable_frame()->set_crc32c(0);
   return message;
 }
 

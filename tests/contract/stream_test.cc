@@ -279,6 +279,27 @@ TEST_F(StreamTest, ADamagedFrameIsSentAgain) {
   EXPECT_NE(call->End().result(), nullptr);
 }
 
+TEST_F(StreamTest, AChecksumIsComparedAlsoWithoutItsFlag) {
+  const auto call = Begin();
+  v1::AcquireRequest damaged = FrameMessage(0);
+  damaged.mutable_frame()->mutable_pixels()->front() ^= 1;
+  damaged.mutable_frame()->clear_has_checksum();
+  ASSERT_TRUE(call->stream->Write(damaged));
+  EXPECT_THAT(call->End().status,
+              Refused(StatusCode::DATA_LOSS, std::vector<const char*>({"frame 0"})));
+}
+
+TEST_F(StreamTest, ADamagedFrameThatIsThereAlreadyIsNotNeeded) {
+  const auto call = Begin();
+  ASSERT_TRUE(call->Write(0, 10));
+  ASSERT_TRUE(call->ReadAcknowledgement(9));
+  v1::AcquireRequest damaged = FrameMessage(3);
+  damaged.mutable_frame()->mutable_pixels()->front() ^= 1;
+  ASSERT_TRUE(call->stream->Write(damaged));
+  ASSERT_TRUE(call->Write(10, 40));
+  EXPECT_NE(call->End().result(), nullptr);
+}
+
 TEST_F(StreamTest, FramesWithoutChecksumAreLegal) {
   std::vector<v1::AcquireRequest> messages = WholeAcquisition(SmallHeader());
   for (auto& message : messages) {

@@ -239,3 +239,25 @@ test('an answer that is older than what an event has told since the question doe
   assert.deepEqual(store.active().map((each) => each.job_id).sort(), ['b', 'new']);
   assert.deepEqual(store.ended().map((each) => each.job_id), ['a']);
 });
+
+test('jobs that a busy server did not tell are asked for until they are there', async () => {
+  let refusals = 5;
+  const hello = 'id: a-1\nevent: hello\ndata: {"resumed": false, "status": {"server_time": "2026-03-01T09:30:00.000Z"}}\n\n';
+  const answers: Record<string, () => Response> = {
+    session: () => json({ signed_in: true, csrf_token: 'c', role: 'viewer' }),
+    events: () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode(hello)) })),
+    jobs: () => ((refusals -= 1) >= 0 ? json({ error: { code: 'UNAVAILABLE', message: 'busy' } }, 503) : json({ jobs: [job('a', 'completed', 0)], next_page_token: null })),
+    status: () => json({ server_time: '2026-03-01T09:30:00.000Z' }),
+  };
+  const clock = new FakeClock();
+  const store = new Store(new Api((url) => Promise.resolve(answers[/api\/v1\/(\w+)/.exec(url)![1]!]!())), clock);
+  store.expected = true;
+  await store.begin();
+  for (let i = 0; i < 40 && store.ended().length === 0; i += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await clock.advance(500); // less than the silence after which a new stream would ask
+  }
+  assert.equal(store.link.kind, 'live');
+  assert.equal(store.ended().length, 1);
+  assert.ok(refusals < 0);
+});

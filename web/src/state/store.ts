@@ -19,6 +19,8 @@ const ANNOUNCEMENTS_KEPT = 5;
 // After so long without a frame nobody sends any more, or the arm stands.
 const STALLED_MS = 3_000;
 const MOST_JOBS_KNOWN = 1_000;
+// For jobs, when the answer did not come.
+const ASK_AGAIN_MS = 2_000;
 
 export class Store {
   private lastFrames = new Map<string, { received: number; at: number }>();
@@ -125,7 +127,7 @@ export class Store {
   refresh(): void {
     this.epoch += 1;
     this.changed(true);
-    void this.load().catch(() => {});
+    void this.load().catch(() => this.needJobs());
   }
 
   // Said by screen readers, seen by nobody: of what is seen where it happens.
@@ -173,6 +175,16 @@ export class Store {
     this.takeStatus(status);
   }
 
+  // Events tell what changes; what is there already has to be had once, however often a busy server does not answer.
+  private needJobs(): void {
+    const mine = this.jobsAsked + 1;
+    void this.loadJobs().catch(() => {
+      this.clock.after(ASK_AGAIN_MS, () => {
+        if (this.jobsTaken < mine) this.needJobs();
+      });
+    });
+  }
+
   private async loadJobs(): Promise<void> {
     this.jobsAsked += 1;
     const mine = this.jobsAsked;
@@ -204,7 +216,7 @@ export class Store {
         this.takeStatus(hello.status);
         if (!hello.resumed && this.greeted) this.refresh();
         // What screens asked for when the page was opened is as new as this: only the jobs are missing.
-        if (!hello.resumed && !this.greeted) void this.loadJobs().catch(() => {});
+        if (!hello.resumed && !this.greeted) this.needJobs();
         this.greeted = true;
         break;
       }
