@@ -256,8 +256,8 @@ void AddRefineCommand(flags::Command program) {
   command
       .Add("--protocol", options->protocol,
            "a protocol with a refinement; `isocenter protocols` lists them (with --metal, "
-            "--bone, --scatter, --cone-beam, --motion, --phase or --gates the one whose filter is "
-            "used; default: that of the job)")
+           "--bone, --scatter, --cone-beam, --motion, --phase or --gates the one whose filter is "
+           "used; default: that of the job)")
       .Type("NAME");
   command.AddSwitch("--metal", options->metal,
                     "reconstruct again with metal interpolated in the projections");
