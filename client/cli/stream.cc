@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -91,6 +92,13 @@ struct Sent {
   absl::Time begin, last_frame, result;
 };
 
+/// A frame that was read, with what the source tells of it.
+absl::Status SendFrame(int64_t index, std::span<const std::byte> pixels,
+                       const formats::FrameSource& source, client::AcquisitionStream& stream) {
+  return stream.SendFrame(static_cast<uint32_t>(index), pixels, std::nullopt, source.dose(index),
+                          source.phase(index));
+}
+
 /// Of a job that was taken up again, the last frame that the service has: it compares the pixels,
 /// and refuses those of another scan under the same header.
 absl::Status SendProof(int64_t first, const std::set<uint32_t>& skipped,
@@ -100,7 +108,7 @@ absl::Status SendProof(int64_t first, const std::set<uint32_t>& skipped,
   if (last < 0 || first == source.header().frame_count()) return absl::OkStatus();
   std::vector<std::byte> pixels(source.frame_bytes());
   ISO_RETURN_IF_ERROR(source.Read(last, pixels));
-  return stream.SendFrame(static_cast<uint32_t>(last), pixels, std::nullopt, source.dose(last));
+  return SendFrame(last, pixels, source, stream);
 }
 
 absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>& skipped,
@@ -121,8 +129,7 @@ absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>
       interrupt.WaitUntil(sent.begin + absl::Seconds(static_cast<double>(i - first) / options.fps));
     }
     if (interrupt.happened()) return flags::Interrupted("interrupted; the job was cancelled");
-    ISO_RETURN_IF_ERROR(stream.SendFrame(static_cast<uint32_t>(i), pixels, std::nullopt,
-                                         source.dose(i), source.phase(i)));
+    ISO_RETURN_IF_ERROR(SendFrame(i, pixels, source, stream));
     sent.last_frame = absl::Now();
     ++sent.frames;
     bar.Update(i + 1);

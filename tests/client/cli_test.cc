@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -114,6 +115,23 @@ TEST(Cli, StreamGoesOnWhereTheServerWants) {
   EXPECT_EQ(server.frames()[0].index(), 3u);
   EXPECT_EQ(server.frames()[1].index(), 4u);
   EXPECT_EQ(server.frames()[1].pixels()[0], 4);
+}
+
+// All frames of a scan tell a phase, or none does: also the one that proves it.
+TEST(Cli, WhatProvesAScanTellsItsPhase) {
+  TemporaryDirectory directory;
+  Behaviour behaviour;
+  behaviour.next_frame_index = 4;
+  FakeServer server(behaviour);
+  WriteBundle(directory / "b", 6);
+  std::ofstream(directory / "b/phases.txt") << "0\n0.125\n0.25\n0.375\n0.5\n0.625\n";
+  const Outcome outcome = RunCommand({"stream", directory / "b", "--server", server.address()});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  ASSERT_EQ(server.frames_read(), 3);
+  for (const v1::Frame& frame : server.frames()) {
+    ASSERT_TRUE(frame.has_phase()) << frame.index();
+    EXPECT_EQ(frame.phase(), 0.125f * static_cast<float>(frame.index()));
+  }
 }
 
 TEST(Cli, StreamDeclaresClassDeadlineRateAndPair) {
