@@ -23,13 +23,12 @@ void FrameWindow::Add(uint32_t index, const grpc::ByteBuffer& message) {
 }
 
 void FrameWindow::AddProof(const grpc::ByteBuffer& message) {
-  proven_ = true;
   proof_ = message;
   proof_is_unwritten_ = true;
 }
 
 const grpc::ByteBuffer* FrameWindow::Next() {
-  if (std::exchange(proof_is_unwritten_, false)) return &proof_;
+  if (std::exchange(proof_is_unwritten_, false)) return &*proof_;
   while (!unwritten_.empty()) {
     const uint32_t index = unwritten_.front();
     unwritten_.pop_front();

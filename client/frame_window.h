@@ -38,9 +38,7 @@ class FrameWindow {
   void Add(uint32_t index, const grpc::ByteBuffer& message);
   /// Whether the server has a frame from another stream, as far as is known, and nothing has been
   /// sent yet to prove that this one's are of the same scan.
-  bool LacksProof(uint32_t index) const {
-    return !proven_ && state_[index] == State::kAcknowledged;
-  }
+  bool LacksProof(uint32_t index) const { return !proof_ && state_[index] == State::kAcknowledged; }
   /// The server is sent such a frame, once, and compares it with what it has; it is not waited for.
   void AddProof(const grpc::ByteBuffer& message);
   /// The message that is to be written next, or nothing. Valid until the frame is acknowledged.
@@ -83,8 +81,8 @@ class FrameWindow {
   const int64_t max_frames_, max_bytes_;
   FrameStore* store_ = nullptr;
   absl::Status failure_;
-  grpc::ByteBuffer proof_;
-  bool proven_ = false, proof_is_unwritten_ = false;
+  std::optional<grpc::ByteBuffer> proof_;  // once there was one
+  bool proof_is_unwritten_ = false;
   std::vector<State> state_;
   std::map<uint32_t, grpc::ByteBuffer> kept_;
   int64_t kept_bytes_ = 0;

@@ -50,10 +50,9 @@ class Rays {
   Rays& operator=(const Rays&) = delete;
 
   void Add(int frame, std::span<const std::byte> pixels) {
-    const size_t row_bytes = pixels.size() / acquisition_.detector.rows;
     std::vector<recon::FrameRow> rows;
     for (int v = rays_.first_row(frame); v < rays_.first_row(frame) + rays_.rows(frame); ++v) {
-      rows.push_back({v, pixels.subspan(v * row_bytes, row_bytes)});
+      rows.push_back(recon::RowOf(pixels, v, acquisition_.detector.rows));
     }
     absl::MutexLock lock(&mutex_);
     rays_.Add(frame, rows);

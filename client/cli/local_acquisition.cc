@@ -16,7 +16,6 @@ namespace isocenter::cli {
 
 namespace {
 
-/// As of a detector that was not exposed, or has not answered.
 bool IsConstant(std::span<const std::byte> frame, size_t pixel_bytes) {
   // Every pixel is as the one before it.
   return std::ranges::equal(frame.first(frame.size() - pixel_bytes), frame.subspan(pixel_bytes));
@@ -46,9 +45,8 @@ absl::StatusOr<LocalFrames> LocalFrames::Read(formats::FrameSource& source) {
     ISO_RETURN_IF_ERROR(
         source.Read(i, std::span(frames.pixels_).subspan(i * frame_bytes, frame_bytes)));
     frames.doses_.push_back(source.dose(i));
-    if (IsConstant(frames.frame(static_cast<int>(i)), pixel_bytes) && constant++ == 0) {
-      first_constant = i;
-    }
+    frames.constant_.push_back(IsConstant(frames.frame(static_cast<int>(i)), pixel_bytes));
+    if (frames.constant_.back() && constant++ == 0) first_constant = i;
     bar.Update(i + 1);
   }
   if (constant > 0) {
@@ -69,14 +67,11 @@ ops::RawFrames LocalFrames::view() const {
 std::optional<std::string> CutRowsText(const recon::Acquisition& acquisition,
                                        const LocalFrames& frames) {
   recon::CutRows cut(acquisition);
-  const auto row_bytes =
-      static_cast<size_t>(recon::FrameBytes(acquisition) / acquisition.detector.rows);
   std::vector<recon::CutRows::Row> rows(acquisition.detector.rows);
   bool found = false;
   for (int view = 0; view < static_cast<int>(acquisition.trajectory.size()); ++view) {
-    const std::span<const std::byte> frame = frames.frame(view);
     for (int v = 0; v < acquisition.detector.rows; ++v) {
-      rows[v] = {v, frame.subspan(v * row_bytes, row_bytes)};
+      rows[v] = recon::RowOf(frames.frame(view), v, acquisition.detector.rows);
     }
     found |= cut.Add(rows, frames.doses()[view]);
   }

@@ -29,12 +29,16 @@ class LocalFrames {
     const size_t bytes = pixels_.size() / shape_.slow;
     return std::span(pixels_).subspan(view * bytes, bytes);
   }
+  /// Whether all its pixels have one value, as of a detector that was not exposed, or has not
+  /// answered.
+  bool is_constant(int view) const { return constant_[view]; }
 
  private:
   recon::PixelType pixel_type_ = recon::PixelType::kUint16Counts;
   Shape3 shape_;
   std::vector<std::byte> pixels_;
   std::vector<float> doses_;
+  std::vector<bool> constant_;  // [view]
 };
 
 /// Why the object is wider than the detector; nothing where it is not (recon::CutRows).

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/geometry/bead_table.h"
+#include "kernels/geometry/phantom_tables/bead_table.h"
 #include "kernels/phantom/phantom.h"
 
 namespace isocenter::phantom {

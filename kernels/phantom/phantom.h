@@ -49,7 +49,8 @@ class Phantom {
 /// - "edge": a cube of half edge 0.4 R and 200 HU, turned by 3° about z and y, in a water cylinder.
 /// - "cylinder": water, radius R and half height R; the other two use the same.
 /// - "quality", "catphan": inserts, wires, low contrasts and more in cylinders of water, for image
-///   quality (kernels/geometry/module_table.h); "thorax": a chest (thorax.h). All of them scale.
+///   quality (kernels/geometry/phantom_tables/module_table.h); "thorax": a chest (thorax.h). All of
+///   them scale.
 /// mu_water_per_mm scales all attenuations. Errors: NOT_FOUND (listing the names), INVALID_ARGUMENT
 /// (scale outside 1..1000 mm, mu_water outside 0.0001..1).
 absl::StatusOr<std::unique_ptr<Phantom>> MakePhantom(absl::string_view name, double scale_mm,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/base/units.h"
-#include "kernels/geometry/module_table.h"
+#include "kernels/geometry/phantom_tables/module_table.h"
 #include "kernels/phantom/catalogue.h"
 #include "kernels/phantom/composite_phantom.h"
 

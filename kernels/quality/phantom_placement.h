@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "kernels/geometry/module_table.h"
+#include "kernels/geometry/phantom_tables/module_table.h"
 #include "kernels/quality/placement.h"
 
 namespace isocenter::quality {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/geometry/module_table.h"
+#include "kernels/geometry/phantom_tables/module_table.h"
 #include "kernels/quality/detectability.h"
 #include "kernels/quality/modulation_transfer.h"
 #include "kernels/quality/noise_power.h"

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "kernels/geometry/module_table.h"
+#include "kernels/geometry/phantom_tables/module_table.h"
 #include "kernels/quality/placement.h"
 #include "kernels/quality/transfer_curve.h"
 

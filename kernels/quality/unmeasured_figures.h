@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/geometry/module_table.h"
+#include "kernels/geometry/phantom_tables/module_table.h"
 #include "kernels/quality/phantom_study.h"
 
 namespace isocenter::quality {

@@ -32,6 +32,7 @@ struct Listener {
   std::string field;  // that says where
   std::string host;
   int port = 0;
+  bool by_default = false;  // the configuration does not say so
 };
 
 /// A mistake for each that would take the port of an address that one before it has.

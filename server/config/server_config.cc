@@ -136,36 +136,33 @@ bool IsSameDirectory(const std::string& a, const std::string& b) {
 
 /// What listens takes ports of its own. Addresses that are not legal take none.
 void CheckListeners(const v1::ServerConfig& config, Mistakes& mistakes) {
-  std::vector<Listener> listeners;
-  const auto add = [&](const char* field, const std::string& address) {
-    if (!CheckAddress(field, address, AddressFamily::kAny).ok()) return;
-    listeners.push_back({field, std::string(HostOf(address)), PortOf(address)});
-  };
-  add("grpc_address", config.grpc_address());
-  add("metrics_address", config.metrics_address());
-  if (!config.web().disabled()) add("web.address", config.web().address());
-  const v1::DicomNodeConfig& node = config.dicom_node();
-  if (!node.disabled()) {
-    const auto add_port = [&](const char* field, uint32_t port) {
-      add(field, absl::StrCat(node.address(), ":", port));
-    };
-    if (!node.tls_only()) add_port("dicom_node.port", node.port());
-    if (!node.tls().certificate_file().empty()) add_port("dicom_node.tls_port", node.tls_port());
-  }
-  // Who says what is not the default is to blame, and not what he did not say.
   v1::ServerConfig defaults;
   ApplyDefaults(defaults);
-  std::ranges::stable_partition(listeners, [&](const Listener& listener) {
-    const bool of_dicom = absl::StartsWith(listener.field, "dicom_node.");
-    if (of_dicom) {
-      return listener.port == static_cast<int>(defaults.dicom_node().port()) ||
-             listener.port == static_cast<int>(defaults.dicom_node().tls_port());
+  std::vector<Listener> listeners;
+  const auto add = [&](const char* field, const std::string& address,
+                       const std::string& by_default) {
+    if (!CheckAddress(field, address, AddressFamily::kAny).ok()) return;
+    listeners.push_back(
+        {field, std::string(HostOf(address)), PortOf(address), address == by_default});
+  };
+  add("grpc_address", config.grpc_address(), defaults.grpc_address());
+  add("metrics_address", config.metrics_address(), defaults.metrics_address());
+  if (!config.web().disabled()) {
+    add("web.address", config.web().address(), defaults.web().address());
+  }
+  const v1::DicomNodeConfig &node = config.dicom_node(), &usual = defaults.dicom_node();
+  if (!node.disabled()) {
+    const auto add_port = [&](const char* field, uint32_t port, uint32_t by_default) {
+      add(field, absl::StrCat(node.address(), ":", port),
+          absl::StrCat(node.address(), ":", by_default));
+    };
+    if (!node.tls_only()) add_port("dicom_node.port", node.port(), usual.port());
+    if (!node.tls().certificate_file().empty()) {
+      add_port("dicom_node.tls_port", node.tls_port(), usual.tls_port());
     }
-    const std::string& own = listener.field == "grpc_address"      ? defaults.grpc_address()
-                             : listener.field == "metrics_address" ? defaults.metrics_address()
-                                                                   : defaults.web().address();
-    return absl::StrCat(listener.host, ":", listener.port) == own;
-  });
+  }
+  // Who says what is not the default is to blame, and not what he did not say.
+  std::ranges::stable_partition(listeners, &Listener::by_default);
   CheckPortsDiffer(listeners, mistakes);
 }
 

@@ -193,6 +193,8 @@ ActiveJob::Change ReconstructionJob::Summary(absl::Time stored_at) {
 
 void ReconstructionJob::EnterReconstructing() {
   absl::call_once(reconstructing_, [this] {
+    // Takes milliseconds, while the last chunk is computed; whoever ends the job waits here.
+    WarnOfScan();
     bool tells_phases = false;
     {
       absl::MutexLock lock(&mutex_);

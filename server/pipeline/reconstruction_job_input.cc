@@ -282,7 +282,6 @@ void ReconstructionJob::CloseInput() {
   absl::Status recorded = GiveUp(*missing);
   if (recorded.ok()) recorded = spool_->Finish();
   if (!recorded.ok()) return Fail(recorded);
-  WarnOfScan();
   Schedule();
   EnterReconstructing();
 }

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "kernels/geometry/bead_table.h"
+#include "kernels/geometry/phantom_tables/bead_table.h"
 
 using namespace isocenter;  // NOLINT
 

@@ -9,11 +9,21 @@ namespace isocenter::cli {
 
 namespace {
 
-nlohmann::ordered_json PosesJson(std::span<const RigidPose> poses) {
-  auto json = nlohmann::ordered_json::array();
+struct Figures {
+  bool found = false;
+  double entropy_before = 0, entropy_after = 0;
+  double shift_mm = 0, turn_deg = 0;  // the largest
+};
+
+nlohmann::ordered_json Json(const Figures& figures, std::span<const RigidPose> poses) {
+  nlohmann::ordered_json json{{"found", figures.found},
+                              {"entropy_before", figures.entropy_before},
+                              {"entropy_after", figures.entropy_after},
+                              {"largest_shift_mm", figures.shift_mm},
+                              {"largest_turn_deg", figures.turn_deg}};
   for (const RigidPose& pose : poses) {
     const Vec3 shift = pose.shift_mm, turn = pose.turn_rad;
-    json.push_back(
+    json["poses"].push_back(
         {{"shift_mm", {shift.x, shift.y, shift.z}},
          {"turn_deg",
           {RadiansToDegrees(turn.x), RadiansToDegrees(turn.y), RadiansToDegrees(turn.z)}}});
@@ -25,23 +35,21 @@ nlohmann::ordered_json PosesJson(std::span<const RigidPose> poses) {
 
 nlohmann::ordered_json MotionJson(const recon::FoundMotion& motion) {
   const MotionExtent extent = ExtentOf(motion.poses);
-  nlohmann::ordered_json json{{"found", motion.moved},
-                              {"entropy_before", motion.entropy_before},
-                              {"entropy_after", motion.entropy_after},
-                              {"largest_shift_mm", extent.shift_mm},
-                              {"largest_turn_deg", RadiansToDegrees(extent.turn_rad)}};
-  if (motion.moved) json["poses"] = PosesJson(motion.poses);
-  return json;
+  return Json({.found = motion.moved,
+               .entropy_before = motion.entropy_before,
+               .entropy_after = motion.entropy_after,
+               .shift_mm = extent.shift_mm,
+               .turn_deg = RadiansToDegrees(extent.turn_rad)},
+              motion.moved ? std::span(motion.poses) : std::span<const RigidPose>());
 }
 
 nlohmann::ordered_json MotionJson(const v1::ObjectMotion& motion) {
-  nlohmann::ordered_json json{{"found", motion.found()},
-                              {"entropy_before", motion.entropy_before()},
-                              {"entropy_after", motion.entropy_after()},
-                              {"largest_shift_mm", motion.largest_shift_mm()},
-                              {"largest_turn_deg", motion.largest_turn_deg()}};
-  if (motion.pose_size() > 0) json["poses"] = PosesJson(PosesOf(motion));
-  return json;
+  return Json({.found = motion.found(),
+               .entropy_before = motion.entropy_before(),
+               .entropy_after = motion.entropy_after(),
+               .shift_mm = motion.largest_shift_mm(),
+               .turn_deg = motion.largest_turn_deg()},
+              PosesOf(motion));
 }
 
 std::vector<RigidPose> PosesOf(const v1::ObjectMotion& motion) {

@@ -11,6 +11,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/recon/gating/gated_frames.h"
+#include "kernels/recon/gating/gated_plan.h"
 #include "kernels/recon/gating/gating.h"
 #include "kernels/recon/gating/line_integrals.h"
 #include "kernels/recon/gating/refine_cycle.h"
@@ -20,8 +21,6 @@
 namespace isocenter::cli {
 namespace {
 
-/// Runs of frames that lie further apart make streaks that are seen.
-constexpr double kLargeGapDeg = 5;
 constexpr double kDefaultSmoothingHu = 5;
 constexpr int kDefaultRounds = 4;
 constexpr float kNothingHu = -1000;
@@ -118,7 +117,7 @@ absl::StatusOr<std::vector<Gate>> GatesOf(const GatedScan& scan) {
     ISO_ASSIGN_OR_RETURN(const double gap, recon::LargestGap(scan.acquisition.trajectory, chosen));
     gate.frames = chosen.views.size();
     gate.largest_gap_deg = RadiansToDegrees(gap);
-    if (gate.largest_gap_deg > kLargeGapDeg) {
+    if (gate.largest_gap_deg > recon::kLargeGapDeg) {
       gate.warnings.push_back(absl::StrFormat(
           "phase %g: %d of %d frames are in its window, and none of them was taken in %.1f degrees "
           "of the arc: expect streaks%s",

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/cli/output/iteration_printer.h"
+#include "client/cli/reconstruct/search_device.h"
 #include "client/imaging/convergence_plot.h"
 #include "kernels/backends.h"
 #include "kernels/base/host_memory.h"
@@ -35,26 +36,17 @@ recon::SecondPassSettings SecondPassOf(const ReconstructOptions& options) {
   return settings;
 }
 
-/// How the object moved; the host's cores search where the device has no derivatives by matrices.
+/// How the object moved.
 absl::StatusOr<recon::FoundMotion> FindMotion(const recon::ReconstructionPlan& plan,
                                               const ReconstructOptions& options,
                                               ops::Device& device, const LocalFrames& frames) {
-  ops::Device* searches = &device;
-  std::unique_ptr<ops::Device> host;
-  if (!Backends().matrix_gradient.Find(device.backend()).ok()) {
-    ISO_ASSIGN_OR_RETURN(host, Backends().OpenDevice("cpu", {.threads = options.threads}));
-    searches = host.get();
-  }
+  ISO_ASSIGN_OR_RETURN(const SearchDevice searches, SearchDevice::Choose(device, options));
   const recon::Acquisition& acquisition = plan.acquisition;
   const recon::MotionSearch search = recon::DefaultMotionSearch(plan.views(), plan.settings);
   ISO_ASSIGN_OR_RETURN(const recon::MotionMemory memory,
                        recon::MotionMemoryOf(acquisition, search, Backends(), *searches));
-  ISO_RETURN_IF_ERROR(CheckAvailableMemory(
-      "the search for motion",
-      memory.host_bytes + (searches->traits().own_memory ? 0 : memory.device_bytes)));
-  std::fprintf(options.json.progress(), "motion: searched for on %s\n",
-               searches->description().c_str());
-  std::fflush(options.json.progress());
+  ISO_RETURN_IF_ERROR(searches.Begin("the search for motion", "motion:", memory.host_bytes,
+                                     memory.device_bytes, options));
   return recon::FindMotion(acquisition, search, frames.view(), frames.doses(), Backends(),
                            *searches);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/geometry/source_position.h"
+
 namespace isocenter::calibrate {
 namespace {
 
@@ -22,12 +24,6 @@ ProjectionMatrix Binned(const ProjectionMatrix& matrix, int binning) {
     binned.m[i] = (matrix.m[i] - (binning - 1) / 2.0 * matrix.m[8 + i % 4]) / binning;
   }
   return binned;
-}
-
-Vec3 SourceOf(const ProjectionMatrix& p, const std::array<double, 9>& m) {
-  return {-(m[0] * p(0, 3) + m[1] * p(1, 3) + m[2] * p(2, 3)),
-          -(m[3] * p(0, 3) + m[4] * p(1, 3) + m[5] * p(2, 3)),
-          -(m[6] * p(0, 3) + m[7] * p(1, 3) + m[8] * p(2, 3))};
 }
 
 double Determinant(const std::array<double, 9>& m) {
@@ -56,7 +52,7 @@ LineView::LineView(const Detector& detector, int binning, const ProjectionMatrix
       weighted_(static_cast<size_t>(columns_) * rows_),
       inverse_(InverseLeft(Binned(matrix, binning))),
       determinant_(std::abs(Determinant(inverse_))),
-      source_(SourceOf(Binned(matrix, binning), inverse_)) {}
+      source_(SourceOf(Binned(matrix, binning))) {}
 
 LineView::LineView(std::span<const uint16_t> counts, const Detector& detector, double i0_counts,
                    int binning, const ProjectionMatrix& matrix)

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "kernels/base/thread_pool.h"
 #include "kernels/calibrate/figure.h"
-#include "kernels/geometry/bead_table.h"
 #include "kernels/geometry/detector.h"
+#include "kernels/geometry/phantom_tables/bead_table.h"
 #include "kernels/geometry/trajectory.h"
 
 namespace isocenter::calibrate {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/geometry/bead_table.h"
+#include "kernels/geometry/phantom_tables/bead_table.h"
 #include "kernels/geometry/projection_matrix.h"
 
 namespace isocenter::calibrate {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/geometry/bead_table.h"
 #include "kernels/geometry/detector.h"
+#include "kernels/geometry/phantom_tables/bead_table.h"
 
 namespace isocenter::calibrate {
 

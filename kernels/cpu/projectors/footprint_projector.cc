@@ -11,6 +11,7 @@
 #include "kernels/cpu/device/layout.h"
 #include "kernels/cpu/projectors/footprint_plain.h"
 #include "kernels/cpu/projectors/methods.h"
+#include "kernels/geometry/source_position.h"
 #include "kernels/ops/check.h"
 
 namespace isocenter::cpu {
@@ -43,15 +44,6 @@ std::vector<Box> CutIntoBoxes(const VolumeGrid& grid, int parts) {
 double Determinant(const ProjectionMatrix& p) {
   return Dot({p(0, 0), p(0, 1), p(0, 2)},
              Cross({p(1, 0), p(1, 1), p(1, 2)}, {p(2, 0), p(2, 1), p(2, 2)}));
-}
-
-Vec3 SourceOf(const ProjectionMatrix& p) {
-  const std::array<double, 9> inverse = InverseLeft(p);
-  const auto row = [&](int r) {
-    return -(inverse[3 * r] * p(0, 3) + inverse[3 * r + 1] * p(1, 3) +
-             inverse[3 * r + 2] * p(2, 3));
-  };
-  return {row(0), row(1), row(2)};
 }
 
 FootprintView ViewOf(const ProjectionMatrix& world, const VolumeGrid& grid, int parts) {

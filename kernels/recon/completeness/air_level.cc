@@ -9,8 +9,6 @@
 namespace isocenter::recon {
 namespace {
 
-// As of cut rows: one column may be dead, and few are as good as one.
-constexpr int kOutermostColumns = 8, kOutermostShare = 32;
 // Line integrals within which air is flat along its row, from side to side, row to row, and view to
 // view, each the middle half: heels, glare and gains of raw frames are that much.
 constexpr double kFlat = 0.03, kAlike = 0.1;
@@ -29,8 +27,7 @@ double MiddleHalf(const std::vector<double>& values) {
 }  // namespace
 
 AirLevel::AirLevel(const Acquisition& acquisition)
-    : acquisition_(acquisition),
-      columns_(std::clamp(acquisition.detector.columns / kOutermostShare, 1, kOutermostColumns)) {
+    : acquisition_(acquisition), columns_(OutermostColumns(acquisition.detector)) {
   if (acquisition.pixel_type != PixelType::kUint16Counts || acquisition.calibration != nullptr) {
     return;
   }

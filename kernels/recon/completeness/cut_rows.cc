@@ -7,17 +7,9 @@
 #include "kernels/recon/completeness/row_lines.h"
 
 namespace isocenter::recon {
-namespace {
-
-// One column may be dead, and a few are as good as one where the object's edge is not.
-constexpr int kOutermostColumns = 8;
-constexpr int kOutermostShare = 32;  // of the columns, at most one in so many
-
-}  // namespace
 
 CutRows::CutRows(const Acquisition& acquisition)
-    : acquisition_(acquisition),
-      columns_(std::clamp(acquisition.detector.columns / kOutermostShare, 1, kOutermostColumns)) {
+    : acquisition_(acquisition), columns_(OutermostColumns(acquisition.detector)) {
   // A trajectory that cannot be weighted is refused by the plan.
   const auto outline =
       OutlineRedundancy(acquisition.trajectory, acquisition.detector, RedundancyWeighting::kAuto);

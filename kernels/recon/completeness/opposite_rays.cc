@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "kernels/geometry/source_position.h"
 #include "kernels/recon/completeness/row_lines.h"
 
 namespace isocenter::recon {
@@ -26,13 +27,6 @@ constexpr double kLeastByChance = 0.02 * 0.02, kLeastOverNoise = 4;
 // A shift, or another order, is the reason where it takes off most of what differs.
 constexpr double kMostLeft = 0.5;
 constexpr double kLeastSigmas = 5;
-
-Vec3 SourceOf(const ProjectionMatrix& p) {
-  const std::array<double, 9> m = InverseLeft(p);
-  return {-(m[0] * p(0, 3) + m[1] * p(1, 3) + m[2] * p(2, 3)),
-          -(m[3] * p(0, 3) + m[4] * p(1, 3) + m[5] * p(2, 3)),
-          -(m[6] * p(0, 3) + m[7] * p(1, 3) + m[8] * p(2, 3))};
-}
 
 std::vector<Vec3> SourcesOf(const Trajectory& trajectory) {
   std::vector<Vec3> sources;
@@ -176,9 +170,8 @@ OppositeRays::Fit OppositeRays::FitOf(const std::vector<Pair>& pairs,
   };
   const auto read = [&](int view, double u) {
     const double last = acquisition_.detector.columns - 1;
-    auto value =
-        At(profiles_[reading.frames[view]], (reading.mirrored ? last - u : u) + reading.shift_px);
-    return value;
+    return At(profiles_[reading.frames[view]],
+              (reading.mirrored ? last - u : u) + reading.shift_px);
   };
   std::vector<Ray> rays;
   rays.reserve(pairs.size());

@@ -17,6 +17,12 @@ T PixelAt(std::span<const std::byte> row, int column) {
 
 }  // namespace
 
+int OutermostColumns(const Detector& detector) {
+  constexpr int kMost = 8;
+  constexpr int kShare = 32;  // of the columns, at most one in so many
+  return std::clamp(detector.columns / kShare, 1, kMost);
+}
+
 RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_column, int count) {
   const auto* response = acquisition.calibration != nullptr && acquisition.calibration->response
                              ? &*acquisition.calibration->response

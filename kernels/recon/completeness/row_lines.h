@@ -12,6 +12,10 @@ struct RowSum {
   int used = 0;
 };
 
+/// How many columns at either side of a detector are looked at for what its rows end with: one may
+/// be dead, and a few are as good as one where the object's edge is not.
+int OutermostColumns(const Detector& detector);
+
 /// Columns [first, first + count) of a row. Left out are counts of 0 (dead, or so thick that it is
 /// as good as) and line integrals beyond ops::kLongestLineIntegral.
 RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_column, int count);

@@ -7,8 +7,13 @@ namespace isocenter::recon {
 ScanWatch::ScanWatch(const Acquisition& acquisition)
     : repeated_(acquisition), air_(acquisition), rays_(acquisition) {}
 
+int ScanWatch::SampledRows(int detector_rows) {
+  constexpr int kMostRows = 16;
+  return std::min(kMostRows, detector_rows);
+}
+
 int ScanWatch::SampledRow(int i, int detector_rows) {
-  return (2 * i + 1) * detector_rows / (2 * std::min(kSampledRows, detector_rows));
+  return (2 * i + 1) * detector_rows / (2 * SampledRows(detector_rows));
 }
 
 std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> sampled,

@@ -27,13 +27,12 @@ struct ScanFinding {
 /// air that is off once; matrices that do not fit when all frames have come. Not thread-safe.
 class ScanWatch {
  public:
-  /// Rows of each frame that are looked at, evenly over the detector.
-  static constexpr int kSampledRows = 16;
-
   /// `acquisition`: valid, and must outlive this.
   explicit ScanWatch(const Acquisition& acquisition);
 
-  /// The sampled row `i` of `kSampledRows`, or of as many as the detector has.
+  /// How many rows of each frame are looked at, evenly over the detector.
+  static int SampledRows(int detector_rows);
+  /// The detector's row that is the sampled one `i`.
   static int SampledRow(int i, int detector_rows);
   /// Rows of a view that Add wants beside the sampled ones: [first, first + count).
   int first_row(int view) const { return rays_.first_row(view); }

@@ -202,11 +202,7 @@ absl::Status CheckMotionViews(int64_t views) {
 }
 
 MotionSearch DefaultMotionSearch(int views, const FdkSettings& fdk) {
-  MotionSearch search{.levels = {{4, 64}, {8, 64}, {16, 96}}, .fdk = fdk};
-  search.fdk.window = ops::FilterWindow::kHann;
-  search.fdk.cutoff = 1;
-  search.fdk.precision = ops::Precision::kExact;
-  search.fdk.backproject_method.clear();
+  MotionSearch search{.levels = {{4, 64}, {8, 64}, {16, 96}}, .fdk = FocusSettings(fdk)};
   // A span has six frames at least.
   std::erase_if(search.levels, [&](const MotionLevel& level) {
     return level.spans > 4 && level.spans * 6 > views;

@@ -22,6 +22,14 @@ Shape3 StackShape(const ReconstructionPlan& plan) {
 
 }  // namespace
 
+FdkSettings FocusSettings(FdkSettings fdk) {
+  fdk.window = ops::FilterWindow::kHann;
+  fdk.cutoff = 1;
+  fdk.precision = ops::Precision::kExact;
+  fdk.backproject_method.clear();
+  return fdk;
+}
+
 absl::StatusOr<std::unique_ptr<Focus>> Focus::Create(const ReconstructionPlan& plan,
                                                      const PixelBins& bins,
                                                      HostView3<const float> lines,

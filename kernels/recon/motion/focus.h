@@ -14,6 +14,10 @@
 
 namespace isocenter::recon {
 
+/// How the volume is filtered and back-projected whose sharpness is asked for, whatever the one is
+/// that it is asked for.
+FdkSettings FocusSettings(FdkSettings fdk);
+
 /// Filtered frames and a volume on one device. Frames are filtered once, with the weights of the
 /// matrices that they came with. Not thread-safe.
 class Focus {

@@ -11,6 +11,7 @@
 #include "kernels/recon/line_converter.h"
 #include "kernels/recon/motion/binned_frames.h"
 #include "kernels/recon/motion/find_motion.h"
+#include "kernels/recon/motion/focus.h"
 #include "kernels/recon/self_calibration/sharpness.h"
 #include "kernels/recon/self_calibration/smooth_shifts.h"
 
@@ -113,12 +114,8 @@ Trajectory Corrected(const Trajectory& trajectory, const Detector& detector,
 }
 
 CalibrationSearch DefaultCalibrationSearch(const FdkSettings& fdk) {
-  CalibrationSearch search{.fdk = fdk};
-  search.fdk.window = ops::FilterWindow::kHann;
-  search.fdk.cutoff = 1;
-  search.fdk.precision = ops::Precision::kExact;
+  CalibrationSearch search{.fdk = FocusSettings(fdk)};
   search.fdk.truncation = ops::Truncation::kNone;  // frames that are cut are refused
-  search.fdk.backproject_method.clear();
   return search;
 }
 

@@ -10,11 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/source_position.h"
 
 namespace isocenter::pipeline {
 namespace {
 
-constexpr int kSampledRows = recon::ScanWatch::kSampledRows;
 constexpr double kBadPixels = 0.01;
 constexpr double kAboveAir = 1.05;
 constexpr double kDippedTo = 0.7;
@@ -67,10 +67,10 @@ FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncatio
   for (const ProjectionMatrix& matrix : acquisition.trajectory) {
     planned_.push_back(PoseOf(matrix));
   }
-  sample_.resize(static_cast<size_t>(SampledRows()) * detector_.columns *
-                 recon::PixelBytes(pixel_type_));
-  const size_t row_bytes = sample_.size() / SampledRows();
-  for (int i = 0; i < SampledRows(); ++i) {
+  const int rows = recon::ScanWatch::SampledRows(detector_.rows);
+  const size_t row_bytes = detector_.columns * recon::PixelBytes(pixel_type_);
+  sample_.resize(rows * row_bytes);
+  for (int i = 0; i < rows; ++i) {
     sampled_.push_back({recon::ScanWatch::SampledRow(i, detector_.rows),
                         std::span(sample_).subspan(i * row_bytes, row_bytes)});
   }
@@ -96,16 +96,9 @@ std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
 }
 
 FrameMonitor::Pose FrameMonitor::PoseOf(const ProjectionMatrix& matrix) {
-  const std::array<double, 9> inverse = InverseLeft(matrix);
   const double a = matrix(0, 3), b = matrix(1, 3), c = matrix(2, 3);
-  return {.source = {-(inverse[0] * a + inverse[1] * b + inverse[2] * c),
-                     -(inverse[3] * a + inverse[4] * b + inverse[5] * c),
-                     -(inverse[6] * a + inverse[7] * b + inverse[8] * c)},
-          .u = a / c,
-          .v = b / c};
+  return {.source = SourceOf(matrix), .u = a / c, .v = b / c};
 }
-
-int FrameMonitor::SampledRows() const { return std::min(kSampledRows, detector_.rows); }
 
 void FrameMonitor::Sample(int index, std::span<const std::span<const std::byte>> pixels) {
   for (size_t i = 0; i < sampled_.size(); ++i) {

@@ -109,7 +109,6 @@ class FrameMonitor {
   };
 
   static Pose PoseOf(const ProjectionMatrix& matrix);
-  int SampledRows() const;
   void Sample(int index, std::span<const std::span<const std::byte>> pixels);
   Statistics OfCounts() const;
   Statistics OfLineIntegrals() const;

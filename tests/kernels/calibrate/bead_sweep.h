@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/calibrate/geometry/geometry_fit.h"
-#include "kernels/geometry/bead_table.h"
+#include "kernels/geometry/phantom_tables/bead_table.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/phantom/noise.h"
 #include "kernels/phantom/phantom.h"

@@ -1,5 +1,5 @@
 // Tables of balls: the built-in ones, and files, which anybody may have written.
-#include "kernels/geometry/bead_table.h"
+#include "kernels/geometry/phantom_tables/bead_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "kernels/geometry/bead_table.h"
+#include "kernels/geometry/phantom_tables/bead_table.h"
 
 #include <algorithm>
 #include <cmath>

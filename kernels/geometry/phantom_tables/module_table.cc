@@ -1,4 +1,4 @@
-#include "kernels/geometry/module_table.h"
+#include "kernels/geometry/phantom_tables/module_table.h"
 
 #include <cmath>
 
