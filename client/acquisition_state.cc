@@ -273,9 +273,8 @@ v1::AcquireRequest AcquisitionStream::State::GoOn(const Reconnect& reconnect, Ca
   return move;
 }
 
-void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
+void AcquisitionStream::State::Run(v1::AcquireRequest opening, absl::Duration limit) {
   Reconnect reconnect(options.reconnect_timeout);
-  absl::Duration limit = options.admission_timeout;
   for (bool again = false;; again = true) {
     Call c;
     if (again) {
@@ -285,6 +284,7 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
         const absl::Duration until_others = failover.after() - reconnect.Lasted(absl::Now());
         limit = std::min(limit, std::max(until_others, kLeastToAnswer));
       }
+      if (c.moves) limit = std::min(limit, kToBeTaken);
     } else {
       absl::MutexLock lock(&mutex);
       c.node = node;

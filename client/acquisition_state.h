@@ -97,8 +97,8 @@ struct AcquisitionStream::State {
   std::optional<v1::JobResult> result ABSL_GUARDED_BY(mutex);
   std::optional<absl::Status> ended ABSL_GUARDED_BY(mutex);
 
-  /// Until the acquisition has ended.
-  void Run(v1::AcquireRequest opening);
+  /// Until the acquisition has ended. `limit`: of the first call, as RunCall's.
+  void Run(v1::AcquireRequest opening, absl::Duration limit);
   /// One call, from its first message to its status.
   /// `limit`: how long the answer to the first message may take.
   absl::Status RunCall(const v1::AcquireRequest& opening, absl::Duration limit, Call& c);

@@ -10,6 +10,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "client/acquisition_state.h"
+#include "client/failover.h"
 #include "client/frame_message.h"
 #include "client/nodes.h"
 #include "client/opening.h"
@@ -46,7 +47,8 @@ void AwaitConnection(grpc::Channel& channel, absl::Time deadline, const std::sto
 bool AnotherNodeMayTake(const absl::Status& refusal) {
   // A node whose connection broke may have admitted the acquisition, and is asked again first.
   if (BreakOf(refusal) == Break::kConnection) return false;
-  return absl::IsResourceExhausted(refusal) || absl::IsUnavailable(refusal);
+  return absl::IsResourceExhausted(refusal) || absl::IsUnavailable(refusal) ||
+         absl::IsDeadlineExceeded(refusal);
 }
 
 /// The nodes behind the channel. They must be known before a scan begins: without their names a
@@ -77,15 +79,15 @@ AcquisitionStream::~AcquisitionStream() {
 
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Start(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header, v1::AcquireRequest opening,
-    AcquisitionStreamOptions options, const std::vector<std::string>& nodes,
+    AcquisitionStreamOptions options, absl::Duration limit, const std::vector<std::string>& nodes,
     const std::string& node) {
   ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
   if (options.stop.stop_requested()) return Stopped();
   auto state =
       std::make_unique<State>(channel, std::move(options), header, frame_bytes, nodes, node);
   State& s = *state;
-  s.thread =
-      std::thread([&s, opening = std::move(opening)]() mutable { s.Run(std::move(opening)); });
+  s.thread = std::thread(
+      [&s, opening = std::move(opening), limit]() mutable { s.Run(std::move(opening), limit); });
   // From here on the destructor ends the call and joins the thread.
   auto stream = std::unique_ptr<AcquisitionStream>(new AcquisitionStream(std::move(state)));
   // A condition is looked at when the mutex is released.
@@ -111,14 +113,22 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
   v1::AcquireRequest opening;
   *opening.mutable_header() = header;
   ISO_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesBehind(channel, options));
-  if (nodes.empty()) return Start(channel, header, std::move(opening), options, nodes, "");
+  if (nodes.empty()) {
+    return Start(channel, header, std::move(opening), options, options.admission_timeout, nodes,
+                 "");
+  }
   absl::Status refusal;
   bool all_answered = true;
-  for (const std::string& node :
-       RankNodes(channel, nodes, header, options.admission_timeout, options.stop)) {
-    auto stream = Start(channel, header, opening, options, nodes, node);
+  const std::vector<std::string> ranked =
+      RankNodes(channel, nodes, header, options.admission_timeout, options.stop);
+  for (const std::string& node : ranked) {
+    const absl::Duration limit = node == ranked.back()
+                                     ? options.admission_timeout
+                                     : std::min(options.admission_timeout, kToBeTaken);
+    auto stream = Start(channel, header, opening, options, limit, nodes, node);
     if (stream.ok() || !AnotherNodeMayTake(stream.status())) return stream;
-    if (refusal.ok()) refusal = stream.status();  // that of the best
+    // That of the best which said anything.
+    if (refusal.ok() || absl::IsDeadlineExceeded(refusal)) refusal = stream.status();
     all_answered &= BreakOf(stream.status()) == Break::kNone;
   }
   // A node that drains is not the last word while others are out of reach for a moment.
@@ -176,7 +186,8 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
     ISO_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesBehind(channel, options));
     const std::string node =
         NodeOfJob(channel, nodes, job_id, options.admission_timeout, options.stop);
-    return Start(channel, header, ResumeRequest(job_id, header), options, nodes, node);
+    return Start(channel, header, ResumeRequest(job_id, header), options, options.admission_timeout,
+                 nodes, node);
   };
   return Repeat(channel, options, attempt);
 }

@@ -136,9 +136,10 @@ class AcquisitionStream {
  private:
   struct State;
   explicit AcquisitionStream(std::unique_ptr<State> state);
+  /// `limit`: how long the first call's answer may take.
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Start(
       const ServiceChannel& channel, const v1::AcquisitionHeader& header,
-      v1::AcquireRequest opening, AcquisitionStreamOptions options,
+      v1::AcquireRequest opening, AcquisitionStreamOptions options, absl::Duration limit,
       const std::vector<std::string>& nodes, const std::string& node);
   /// One attempt, at the best node that takes it.
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> OpenOnce(

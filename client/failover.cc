@@ -47,19 +47,19 @@ std::string Failover::Next(const v1::AcquireRequest& move, const std::string& ho
   }
   std::string node = std::move(round_.front());
   round_.pop_front();
+  if (node != home) left_.insert(node);  // it may take it when nobody waits for that any more
   return node;
 }
 
 void Failover::Arrived(const std::string& node, const std::string& home) {
   round_.clear();
-  if (node == home) return;
   left_.insert(home);
   left_.erase(node);
 }
 
 bool Failover::Answers(const std::string& node, const std::string& job_id) const {
   grpc::ClientContext context;
-  Address(context, node, std::max(0.75 * after_, kLeastToAnswer));
+  Address(context, node, std::max(0.5 * after_, kLeastToAnswer));
   v1::GetJobRequest request;
   request.set_job_id(job_id);
   v1::Job job;

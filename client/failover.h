@@ -12,6 +12,10 @@
 
 namespace isocenter::client {
 
+/// How long a node may take to admit an acquisition that others could take: one that hangs has no
+/// more of the others' time.
+inline constexpr absl::Duration kToBeTaken = absl::Seconds(4);
+
 /// What opens an acquisition at another node than that which began it: the same request, and the
 /// job keeps its id, so that whatever both nodes make of it has the same UIDs
 /// (docs/adr/0067-a-scan-outlives-its-node.md).
@@ -37,11 +41,12 @@ class Failover {
   /// A call was accepted by `node`, `home` so far.
   void Arrived(const std::string& node, const std::string& home);
 
-  /// Whether the node says anything of the job, within three quarters of after() and at least a
-  /// second: of one that hangs, another has the frames a little later than of one that is gone.
+  /// Whether the node says anything of the job, within half of after() and at least a second: of
+  /// one that hangs, another has the frames as soon as of one that is gone.
   bool Answers(const std::string& node, const std::string& job_id) const;
-  /// Tells the nodes that the acquisition has left, so far as they can be reached at once, that
-  /// they need not wait for its console: their jobs of this id are cancelled.
+  /// Tells the nodes that the acquisition has left, or that may have taken it too late, so far as
+  /// they can be reached at once, that they need not wait for its console: their jobs of this id
+  /// are cancelled.
   void Withdraw(const std::string& job_id) const;
 
  private:

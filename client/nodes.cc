@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "client/rpc_status.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
@@ -22,6 +22,8 @@ namespace {
 
 // A list comes from memory.
 constexpr absl::Duration kToList = absl::Seconds(5);
+// As a quote does: a node that has none so long after another has its own is busy, or away.
+constexpr absl::Duration kAfterTheFirst = absl::Milliseconds(300);
 
 /// One question to one node.
 template <class Response>
@@ -32,28 +34,42 @@ struct Question {
   grpc::Status status;
 };
 
-/// Asks all nodes at once and waits for the last answer, or a stop. `ask(question, done)` starts
-/// one.
+/// Asks all nodes at once and waits for the last answer, or a stop; once one is `enough`, for
+/// `grace` more at most. `ask(question, done)` starts one.
 template <class Response>
 std::vector<std::unique_ptr<Question<Response>>> AskAll(
     const std::vector<std::string>& nodes, absl::Time deadline, const std::stop_token& stop,
-    const std::function<void(Question<Response>&, std::function<void(grpc::Status)>)>& ask) {
+    const std::function<void(Question<Response>&, std::function<void(grpc::Status)>)>& ask,
+    bool (*enough)(const Question<Response>&), absl::Duration grace) {
   std::vector<std::unique_ptr<Question<Response>>> questions;
-  absl::BlockingCounter open(static_cast<int>(nodes.size()));
+  absl::Mutex mutex;
+  size_t open = nodes.size();  // guarded by `mutex`, as the next
+  bool has_enough = false;
   for (const std::string& node : nodes) {
     Question<Response>& question = *questions.emplace_back(std::make_unique<Question<Response>>());
     question.node = node;
     question.context.AddMetadata(kNodeMetadata, node);
     question.context.set_deadline(absl::ToChronoTime(deadline));
-    ask(question, [&question, &open](grpc::Status status) {
-      question.status = std::move(status);
-      open.DecrementCount();
+    ask(question, [&, q = &question](grpc::Status status) {
+      q->status = std::move(status);
+      absl::MutexLock lock(&mutex);
+      --open;
+      has_enough |= enough(*q);
     });
   }
-  const std::stop_callback cancel(stop, [&questions] {
+  const auto cancel = [&questions] {
     for (const auto& question : questions) question->context.TryCancel();
-  });
-  open.Wait();
+  };
+  const std::stop_callback stopped(stop, cancel);
+  const auto all = [&] { return open == 0; };
+  const auto some = [&] { return open == 0 || has_enough; };
+  absl::MutexLock lock(&mutex);
+  mutex.Await(absl::Condition(&some));
+  if (mutex.AwaitWithTimeout(absl::Condition(&all), grace)) return questions;
+  mutex.Unlock();
+  cancel();
+  mutex.Lock();
+  mutex.Await(absl::Condition(&all));
   return questions;
 }
 
@@ -107,7 +123,8 @@ std::vector<std::string> RankNodes(const ServiceChannel& channel,
       [&](Quote& question, std::function<void(grpc::Status)> done) {
         stub->async()->QuoteAcquisition(&question.context, &request, &question.response,
                                         std::move(done));
-      });
+      },
+      [](const Quote& quote) { return quote.status.ok(); }, kAfterTheFirst);
   if (std::ranges::any_of(quotes, [](const auto& q) { return Answered(q->status); })) {
     std::erase_if(quotes, [](const auto& q) { return !Answered(q->status); });
   }
@@ -132,7 +149,8 @@ std::string NodeOfJob(const ServiceChannel& channel, const std::vector<std::stri
       nodes, absl::Now() + timeout, stop,
       [&](Question<v1::Job>& question, std::function<void(grpc::Status)> done) {
         stub->async()->GetJob(&question.context, &request, &question.response, std::move(done));
-      });
+      },
+      [](const Question<v1::Job>& question) { return question.status.ok(); }, absl::ZeroDuration());
   const auto found = std::ranges::find_if(answers, [](const auto& a) { return a->status.ok(); });
   return found == answers.end() ? "" : (*found)->node;
 }

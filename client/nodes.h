@@ -34,11 +34,12 @@ absl::StatusOr<std::vector<std::string>> ListNodes(const ServiceChannel& channel
                                                    absl::Duration timeout,
                                                    const std::stop_token& stop = {});
 
-/// Asks each of `nodes` for a quote, all at once, and returns the names of those that
-/// answered, best first: the node that has this acquisition's job or the other half of its pair,
-/// then the earliest predicted finish, the shortest wait, the fewest jobs. A node that is full now
-/// comes after those that are not: it may make room for a live scan. Nodes that cannot be reached
-/// or drain are left out, unless that leaves none.
+/// Asks each of `nodes` for a quote, all at once, and returns the names of those that answered
+/// (within `timeout`, and a moment after the first that would take it), best first: the node that
+/// has this acquisition's job or the other half of its pair, then the earliest predicted finish,
+/// the shortest wait, the fewest jobs. A node that is full now comes after those that are not: it
+/// may make room for a live scan. Nodes that cannot be reached or drain are left out, unless that
+/// leaves none.
 std::vector<std::string> RankNodes(const ServiceChannel& channel,
                                    const std::vector<std::string>& nodes,
                                    const v1::AcquisitionHeader& header, absl::Duration timeout,

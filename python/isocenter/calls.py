@@ -8,7 +8,7 @@ import grpc
 
 from isocenter.channel import Channel
 from isocenter.errors import Cancelled, DataLoss, DeadlineExceeded, IsocenterError, NotFound, Unavailable, from_grpc
-from isocenter.failover import Failover, move_request
+from isocenter.failover import TO_BE_TAKEN_S, Failover, move_request
 from isocenter.frame_window import FrameWindow
 from isocenter.reconnect import Reconnect
 from isocenter.v1 import acquisition_pb2, jobs_pb2
@@ -45,7 +45,7 @@ class Call:
 class AcquisitionCalls:
     """What a stream's thread and its callers share; `lock` guards all of it but what is the thread's own.
 
-    node: of the first call. tell: called with each response, without the lock. interrupted: with the error of a connection that broke and
+    node: of the first call. first_limit_s: how long its answer may take. tell: called with each response, without the lock. interrupted: with the error of a connection that broke and
     is about to be tried again. moved: with the node at which the acquisition goes on.
     """
 
@@ -57,6 +57,7 @@ class AcquisitionCalls:
         window: FrameWindow,
         failover: Failover,
         admission_timeout_s: float,
+        first_limit_s: float,
         reconnect_timeout_s: float,
         trace_parent: str,
         tell: Callable[[acquisition_pb2.AcquireResponse], None],
@@ -65,7 +66,7 @@ class AcquisitionCalls:
     ):
         self._given_channel = channel
         self._header, self.window, self._failover = header, window, failover
-        self._admission_timeout_s = admission_timeout_s
+        self._admission_timeout_s, self._first_limit_s = admission_timeout_s, first_limit_s
         self._reconnect = Reconnect(reconnect_timeout_s)
         self._trace = (("traceparent", trace_parent),) if trace_parent else ()
         self._tell, self._interrupted, self._moved = tell, interrupted, moved
@@ -116,7 +117,7 @@ class AcquisitionCalls:
             self.lock.notify_all()
 
     def _run(self, opening: acquisition_pb2.AcquireRequest) -> Optional[BaseException]:
-        call, limit = Call(self.node, again=False), self._admission_timeout_s
+        call, limit = Call(self.node, again=False), self._first_limit_s
         while True:
             ended_with = self._one_call(opening, limit, call)
             over, error = self._verdict(ended_with, call)
@@ -135,6 +136,8 @@ class AcquisitionCalls:
             limit = min(self._admission_timeout_s, self._reconnect.left(now))
             if self._failover.possible and not call.moves:
                 limit = min(limit, max(self._failover.after_s - self._reconnect.lasted(now), _LEAST_TO_ANSWER_S))
+            if call.moves:
+                limit = min(limit, TO_BE_TAKEN_S)
 
     def _go_on(self) -> Tuple[acquisition_pb2.AcquireRequest, Call]:
         """What takes the acquisition up again, where it was or at another node."""

@@ -13,6 +13,8 @@ from isocenter.v1 import acquisition_pb2, jobs_pb2, jobs_pb2_grpc
 _TO_QUOTE_S = 1.0
 _LEAST_TO_ANSWER_S = 1.0
 _TO_CANCEL_S = 2.0
+#: How long a node may take to admit an acquisition that others could take: one that hangs has no more of the others' time.
+TO_BE_TAKEN_S = 4.0
 
 
 def move_request(job_id: str, header: acquisition_pb2.AcquisitionHeader) -> acquisition_pb2.AcquireRequest:
@@ -49,20 +51,22 @@ class Failover:
             others = [node for node in self._nodes if node != home]
             self._round.extend(rank_nodes(self._channel, others, move.header, _TO_QUOTE_S))
             self._round.append(home)
-        return self._round.popleft()
+        node = self._round.popleft()
+        if node != home:
+            self._left.add(node)  # it may take it when nobody waits for that any more
+        return node
 
     def arrived(self, node: str, home: str) -> None:
         """A call was accepted by `node`, `home` so far."""
         self._round.clear()
-        if node != home:
-            self._left.add(home)
-            self._left.discard(node)
+        self._left.add(home)
+        self._left.discard(node)
 
     def answers(self, node: str, job_id: str) -> bool:
-        """Whether the node says anything of the job, within three quarters of after_s and at least a second."""
+        """Whether the node says anything of the job, within half of after_s and at least a second."""
         assert self._channel is not None  # as where it is possible
         stub = jobs_pb2_grpc.JobServiceStub(self._channel.grpc)
-        limit = max(0.75 * self.after_s, _LEAST_TO_ANSWER_S)
+        limit = max(self.after_s / 2, _LEAST_TO_ANSWER_S)
         try:
             stub.GetJob(jobs_pb2.GetJobRequest(job_id=job_id), timeout=limit, metadata=self._channel.metadata(node))
         except grpc.RpcError as error:
@@ -70,8 +74,8 @@ class Failover:
         return True
 
     def withdraw(self, job_id: str) -> None:
-        """Tells the nodes that the acquisition has left, so far as they can be reached at once, that they need not wait for its console:
-        their jobs of this id are cancelled."""
+        """Tells the nodes that the acquisition has left, or that may have taken it too late, so far as they can be reached at once, that
+        they need not wait for its console: their jobs of this id are cancelled."""
         for node in self._left:
             assert self._channel is not None  # as where it is possible
             stub = jobs_pb2_grpc.JobServiceStub(self._channel.grpc)

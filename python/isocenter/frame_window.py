@@ -27,6 +27,8 @@ class FrameWindow:
         #: Why a frame that was to be written could not be read back; None any more is written then.
         self.failure: Optional[IsocenterError] = None
         self._state = bytearray(frame_count)
+        self._proof: Optional[bytes] = None  # that is to be written
+        self._proven = False
         self._kept: Dict[int, bytes] = {}
         self._kept_bytes = 0
         self._unwritten: Deque[int] = collections.deque()  # in this call; may hold frames that are acknowledged meanwhile
@@ -43,6 +45,15 @@ class FrameWindow:
         """True when the frame waits for its acknowledgement or has it."""
         return self._state[index] != _ABSENT
 
+    def lacks_proof(self, index: int) -> bool:
+        """Whether the server has a frame from another stream, as far as is known, and nothing has been sent yet to prove that this one's
+        are of the same scan."""
+        return not self._proven and self._state[index] == _ACKNOWLEDGED
+
+    def add_proof(self, message: bytes) -> None:
+        """The server is sent such a frame, once, and compares it with what it has; it is not waited for."""
+        self._proof, self._proven = message, True
+
     def add(self, index: int, message: bytes) -> None:
         """Takes a frame that the window does not have."""
         self._state[index] = _KEPT
@@ -52,6 +63,9 @@ class FrameWindow:
 
     def next(self) -> Optional[bytes]:
         """The message that is to be written next, or None."""
+        if self._proof is not None:
+            proof, self._proof = self._proof, None
+            return proof
         while self._unwritten:
             index = self._unwritten.popleft()
             message = self._kept.get(index)

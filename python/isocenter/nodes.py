@@ -2,6 +2,9 @@
 
 from typing import List
 
+import threading
+import time
+
 import grpc
 
 from isocenter.channel import Channel
@@ -9,6 +12,8 @@ from isocenter.errors import Break, DeadlineExceeded, Unavailable, from_grpc
 from isocenter.v1 import acquisition_pb2, acquisition_pb2_grpc, jobs_pb2, jobs_pb2_grpc
 
 _TO_LIST_S = 5.0  # a list comes from memory
+# As a quote does: a node that has none so long after another has its own is busy, or away.
+_AFTER_THE_FIRST_S = 0.3
 _NOT_ANSWERED = (
     *(grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED),
     *(grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL),
@@ -43,15 +48,41 @@ def list_nodes(channel: Channel, timeout_s: float) -> List[str]:
     return list(response.node) if len(response.node) > 1 else []
 
 
+def _wait_for_all(calls: List[grpc.Future], grace_s: float) -> None:
+    """Until each is done; once one has succeeded, for `grace_s` more at most: then the others are cancelled."""
+    changed = threading.Condition()
+
+    def tell(_):
+        with changed:
+            changed.notify()
+
+    for call in calls:
+        call.add_done_callback(tell)
+    end = None
+    with changed:
+        while not all(call.done() for call in calls):
+            if end is None and any(call.done() and call.exception() is None for call in calls):
+                end = time.monotonic() + grace_s
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                break
+            changed.wait(left)
+    for call in calls:
+        call.cancel()  # of one that is done, nothing
+
+
 def rank_nodes(channel: Channel, nodes: List[str], header: acquisition_pb2.AcquisitionHeader, timeout_s: float) -> List[str]:
-    """Asks each of `nodes` for a quote, all at once; the names of those that answered, best first: the node that has this acquisition's
-    job or the other half of its pair, then the earliest predicted finish. A node that is full comes after those that are not. Nodes
+    """Asks each of `nodes` for a quote, all at once; the names of those that answered (within timeout_s, and a moment after the first that
+    would take it), best first: the node that has this acquisition's job or the other half of its pair, then the earliest predicted finish. A node that is full comes after those that are not. Nodes
     that cannot be reached or drain are left out, unless that leaves none."""
     stub = acquisition_pb2_grpc.AcquisitionServiceStub(channel.grpc)
     request = acquisition_pb2.QuoteAcquisitionRequest(header=header)
     calls = [(node, stub.QuoteAcquisition.future(request, timeout=timeout_s, metadata=channel.metadata(node))) for node in nodes]
+    _wait_for_all([call for _, call in calls], _AFTER_THE_FIRST_S)
     ranked = []
     for node, call in calls:
+        if call.cancelled():
+            continue
         refused = call.exception() is not None
         quote = acquisition_pb2.AcquisitionQuote() if refused else call.result()
         order = (not quote.holds_related_job, refused, quote.predicted_finish_seconds, quote.wait_seconds, quote.active_jobs)
@@ -66,4 +97,5 @@ def node_of_job(channel: Channel, nodes: List[str], job_id: str, timeout_s: floa
     stub = jobs_pb2_grpc.JobServiceStub(channel.grpc)
     request = jobs_pb2.GetJobRequest(job_id=job_id)
     calls = [(node, stub.GetJob.future(request, timeout=timeout_s, metadata=channel.metadata(node))) for node in nodes]
-    return next((node for node, call in calls if call.exception() is None), "")
+    _wait_for_all([call for _, call in calls], 0.0)
+    return next((node for node, call in calls if not call.cancelled() and call.exception() is None), "")

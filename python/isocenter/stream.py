@@ -11,9 +11,9 @@ from isocenter import checks
 from isocenter.acquisition import Acquisition
 from isocenter.calls import AcquisitionCalls, resume_request
 from isocenter.channel import Channel
-from isocenter.errors import Break, FailedPrecondition, Internal, IsocenterError, ResourceExhausted, Unavailable
+from isocenter.errors import Break, DeadlineExceeded, FailedPrecondition, Internal, IsocenterError, ResourceExhausted, Unavailable
 from isocenter.events import Preview, Progress, JobWarning
-from isocenter.failover import Failover
+from isocenter.failover import TO_BE_TAKEN_S, Failover
 from isocenter.frame_message import frame_message
 from isocenter.frame_store import FrameStore
 from isocenter.frame_window import FrameWindow
@@ -43,7 +43,11 @@ class AcquisitionStream:
     send and finish belong to one thread; the others may be called from any.
     """
 
-    def __init__(self, channel: Channel, acquisition: Acquisition, header, opening, nodes: List[str], node: str, options: dict):
+    def __init__(
+        self, channel: Channel, acquisition: Acquisition, header, opening, nodes: List[str], node: str, options: dict,
+        limit_s: Optional[float] = None
+    ):
+        """limit_s: how long the first call's answer may take; None: admission_timeout_s."""
         self._acquisition, self._channel = acquisition, channel
         failover = Failover(channel, nodes, options["failover_after_s"])
         self._store = FrameStore(options["max_kept_bytes"], options["kept_frames_folder"]) if failover.possible else None
@@ -51,9 +55,14 @@ class AcquisitionStream:
             acquisition.frame_count, options["max_frames_in_flight"], options["max_bytes_in_flight"], self._store
         )
         self._calls = AcquisitionCalls(
-            *(channel, header, node, self._window, failover, options["admission_timeout_s"], options["reconnect_timeout_s"]),
-            options["trace_parent"],
-            *(self._tell, options["on_interrupted"] or (lambda why: None), options["on_moved"] or (lambda node: None)),
+            *(channel, header, node, self._window, failover),
+            admission_timeout_s=options["admission_timeout_s"],
+            first_limit_s=options["admission_timeout_s"] if limit_s is None else limit_s,
+            reconnect_timeout_s=options["reconnect_timeout_s"],
+            trace_parent=options["trace_parent"],
+            tell=self._tell,
+            interrupted=options["on_interrupted"] or (lambda why: None),
+            moved=options["on_moved"] or (lambda node: None),
         )
         self._on_event: Callable[[Event], None] = options["on_event"] or (lambda event: None)
         self._warnings: Deque[JobWarning] = collections.deque(maxlen=_MOST_WAITING_WARNINGS)
@@ -141,9 +150,11 @@ class AcquisitionStream:
             )
             if calls.ended:
                 raise calls.error or FailedPrecondition(f"the server ended the acquisition before frame {index}")
-            if not self._window.has(index):
+            if self._window.lacks_proof(index):
+                self._window.add_proof(message)
+            elif not self._window.has(index):
                 self._window.add(index, message)
-                calls.lock.notify_all()
+            calls.lock.notify_all()
 
     def send_all(self, frames: Iterable[np.ndarray], background: bool = False) -> None:
         """Sends frames 0, 1, 2.. and says that these are all. `background`: from a thread of its own, while this one looks at
@@ -242,13 +253,17 @@ def _open_once(channel: Channel, acquisition: Acquisition, header, options: dict
     ranked = rank_nodes(channel, nodes, header, options["admission_timeout_s"]) or [""]
     refusal: Optional[IsocenterError] = None
     for node in ranked:
+        limit_s = options["admission_timeout_s"]
+        if node != ranked[-1]:
+            limit_s = min(limit_s, TO_BE_TAKEN_S)
         try:
-            return AcquisitionStream(channel, acquisition, header, opening, nodes, node, options)
-        except (ResourceExhausted, Unavailable) as error:
+            return AcquisitionStream(channel, acquisition, header, opening, nodes, node, options, limit_s)
+        except (ResourceExhausted, Unavailable, DeadlineExceeded) as error:
             # A node whose connection broke may have admitted the acquisition, and is asked again first.
             if error.how == Break.CONNECTION:
                 raise
-            refusal = refusal or error  # that of the best
+            # That of the best which said anything.
+            refusal = error if isinstance(refusal, DeadlineExceeded) else refusal or error
     assert refusal is not None  # there is one node at least
     raise refusal
 

@@ -206,6 +206,51 @@ TEST(Failover, TheNodeThatWasLeftIsToldWhenItCanBe) {
   EXPECT_TRUE(nodes.Get("b").cancelled.empty());
 }
 
+TEST(Failover, ANodeThatHangsWhenItIsAskedHoldsNothingUp) {
+  TwoNodes nodes;
+  nodes.Change("b", [](TwoNodes::Node& b) { b.hangs_when_asked = true; });
+  const absl::Time began = absl::Now();
+  Console console(nodes);
+  EXPECT_LT(absl::Now() - began, absl::Seconds(3));  // 30 are allowed for an admission
+  EXPECT_TRUE(console.SendAll().ok());
+}
+
+TEST(Failover, ANodeThatHangsWhenItIsToBeginIsPassedBy) {
+  TwoNodes nodes;
+  nodes.Change("a", [](TwoNodes::Node& a) { a.hangs_when_begun = true; });
+  const absl::Time began = absl::Now();
+  Console console(nodes);
+  EXPECT_LT(absl::Now() - began, absl::Seconds(12));
+  EXPECT_EQ(console.stream->node(), "b");
+  EXPECT_TRUE(console.SendAll().ok());
+  EXPECT_EQ(nodes.Get("b").held.at("job-of-b").size(), kFrames);
+}
+
+TEST(Failover, ANodeThatHangsWhenItIsToGoOnIsPassedByAndToldSo) {
+  TwoNodes nodes;
+  nodes.Change("a", [](TwoNodes::Node& a) { a.dies_at_frame = 5; });
+  nodes.Change("b", [](TwoNodes::Node& b) { b.hangs_when_begun = true; });
+  Console console(nodes);
+  std::thread restart([&] {
+    while (!nodes.Get("a").away) absl::SleepFor(absl::Milliseconds(5));
+    absl::SleepFor(absl::Seconds(1));
+    nodes.Change("a", [](TwoNodes::Node& a) {
+      a.away = false;
+      a.dies_at_frame = -1;
+    });
+  });
+  const absl::Time began = absl::Now();
+  const auto result = console.SendAll();
+  restart.join();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_LT(absl::Now() - began, absl::Seconds(15));
+  EXPECT_EQ(console.stream->node(), "a");
+  console.stream.reset();
+  // It may have taken the job when nobody waited for that any more.
+  EXPECT_EQ(nodes.Get("b").cancelled.count("job-of-a"), 1u);
+  EXPECT_TRUE(nodes.Get("a").cancelled.empty());
+}
+
 TEST(Failover, FramesThatWereNotKeptStayWithTheirNode) {
   TwoNodes nodes;
   nodes.Change("a", [](TwoNodes::Node& a) { a.dies_at_frame = 15; });

@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
 
@@ -26,6 +27,8 @@ class TwoNodes final : public v1::AcquisitionService::Service, public v1::JobSer
     bool silent = false;  // its calls stay, and nothing comes of them; new ones are refused
     int64_t dies_at_frame = -1, falls_silent_at_frame = -1;
     bool dies_after_finish = false;
+    bool hangs_when_asked = false;                   // quotes stay without an answer
+    bool hangs_when_begun = false;                   // acquisitions, too
     bool refuses = false;                            // all that it does not know
     std::map<std::string, std::set<uint32_t>> held;  // by job
     std::set<std::string> cancelled;
@@ -72,6 +75,7 @@ class TwoNodes final : public v1::AcquisitionService::Service, public v1::JobSer
     quote->set_node(name);
     quote->set_predicted_finish_seconds(name == "a" ? 1 : 2);
     const Node node = Get(name);
+    if (node.hangs_when_asked) return Hang(*context);
     return node.away || node.silent ? Away() : grpc::Status::OK;
   }
   grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
@@ -97,6 +101,7 @@ class TwoNodes final : public v1::AcquisitionService::Service, public v1::JobSer
     v1::AcquireRequest request;
     v1::AcquireResponse response;
     if (!stream->Read(&request)) return Away();
+    if (Get(name).hangs_when_begun) return Hang(*context);
     const grpc::Status admitted = Admit(name, request, *response.mutable_accepted());
     if (!admitted.ok()) return admitted;
     const std::string job = response.accepted().job_id();
@@ -114,6 +119,10 @@ class TwoNodes final : public v1::AcquisitionService::Service, public v1::JobSer
  private:
   enum class Answer { kGiven, kDies, kSilent };
 
+  static grpc::Status Hang(const grpc::ServerContext& context) {
+    while (!context.IsCancelled()) absl::SleepFor(absl::Milliseconds(5));
+    return {grpc::StatusCode::CANCELLED, "nobody waits"};
+  }
   static grpc::Status Away() { return {grpc::StatusCode::UNAVAILABLE, "no such server"}; }
   static std::string Addressee(const grpc::ServerContext& context) {
     const auto found = context.client_metadata().find("isocenter-node");

@@ -122,6 +122,33 @@ class FailoverTest(PackageTest):
         stream = self.begin()
         self.assert_moved(stream, self.send_all(stream))
 
+    def test_a_node_that_hangs_when_it_is_asked_holds_nothing_up(self):
+        self.b.hangs_when_asked = True
+        began = time.monotonic()
+        stream = self.begin()
+        self.assertLess(time.monotonic() - began, 3)  # 30 are allowed for an admission
+        self.send_all(stream)
+
+    def test_a_node_that_hangs_when_it_is_to_begin_is_passed_by(self):
+        self.a.hangs_when_begun = True
+        began = time.monotonic()
+        stream = self.begin()
+        self.assertLess(time.monotonic() - began, 12)
+        self.assertEqual(stream.node, "b")
+        self.send_all(stream)
+        self.assertEqual(self.b.held["job-of-b"], set(range(FRAMES)))
+
+    def test_a_node_that_hangs_when_it_is_to_go_on_is_passed_by_and_told_so(self):
+        self.a.dies_at_frame, self.b.hangs_when_begun = 5, True
+        stream = self.begin()
+        self.come_back(self.a, after_s=1)
+        began = time.monotonic()
+        self.send_all(stream)
+        self.assertLess(time.monotonic() - began, 15)
+        self.assertEqual(stream.node, "a")
+        # It may have taken the job when nobody waited for that any more.
+        self.assertEqual((self.a.cancelled, self.b.cancelled), (set(), {"job-of-a"}))
+
     def test_both_die_one_after_the_other(self):
         self.a.dies_at_frame, self.b.dies_at_frame = 12, 7
         stream = self.begin()

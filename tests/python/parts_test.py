@@ -98,6 +98,18 @@ class PartsTest(support.ServiceTest):
         resumed.rewind(2)
         self.assertRegex(str(resumed.why_not_again()), "sent by another stream")
 
+    def test_one_frame_of_another_stream_is_sent_again_as_a_proof(self):
+        window = FrameWindow(4, 4, 100)
+        window.rewind(2)
+        self.assertFalse(window.lacks_proof(2))
+        self.assertTrue(window.lacks_proof(1))
+        window.add(2, b"2")
+        window.add_proof(b"1")
+        self.assertFalse(window.lacks_proof(0))  # one suffices
+        self.assertEqual([window.next(), window.next(), window.next()], [b"1", b"2", None])
+        window.rewind(2)  # the connection broke: the proof is not owed again
+        self.assertEqual([window.next(), window.next()], [b"2", None])
+
     def test_frames_are_kept_in_memory_and_beyond_it_in_a_file(self):
         store = FrameStore(10, str(self.folder))
         self.addCleanup(store.close)

@@ -112,6 +112,12 @@ class StreamingTest(PackageTest):
         self.assert_says(isocenter.Cancelled, "cancel", job.wait, 30)
         self.assert_says(isocenter.FailedPrecondition, "ended|cancelled|completed", job.volume)
 
+    @staticmethod
+    def _send_and_finish(stream, frames):
+        for index, pixels in frames:
+            stream.send(index, pixels)
+        stream.finish()
+
     def test_a_stream_that_is_closed_leaves_a_job_that_another_goes_on_with(self):
         scan = self.scan()
         with self.client.stream(scan.acquisition()) as stream:
@@ -119,8 +125,11 @@ class StreamingTest(PackageTest):
                 stream.send(index, scan.frames[index])
             support.process.wait_until(lambda: stream.acknowledged_frames == 40, 60, "40 acknowledged frames")
         self.assert_says(isocenter.Cancelled, "console", stream.send, 40, scan.frames[40])
+        with self.client.resume(stream.job_id, scan.acquisition()) as another:
+            self.assert_says(isocenter.InvalidArgument, "frame 7", self._send_and_finish, another, [(7, scan.frames[8])])
         with self.client.resume(stream.job_id, scan.acquisition()) as again:
             self.assertEqual(again.accepted.next_frame_index, 40)
+            again.send(7, scan.frames[7])
             for index in range(40, 100):
                 again.send(index, scan.frames[index])
             again.finish()

@@ -19,6 +19,8 @@ class Node:
         self.silent = False  # its calls stay, and nothing comes of them; new ones are refused
         self.dies_at_frame = self.falls_silent_at_frame = -1
         self.dies_after_finish = False
+        self.hangs_when_asked = False  # quotes stay without an answer
+        self.hangs_when_begun = False  # acquisitions, too
         self.refuses = False  # all that it does not know
         self.held = collections.defaultdict(set)
         self.cancelled = set()
@@ -53,6 +55,11 @@ class TwoNodes(acquisition_pb2_grpc.AcquisitionServiceServicer, jobs_pb2_grpc.Jo
             context.abort(grpc.StatusCode.UNAVAILABLE, "no such server")
         return name, node
 
+    @staticmethod
+    def _hang(hangs, context):
+        while hangs and context.is_active():
+            time.sleep(0.01)
+
     # The contract's names.
 
     def ListNodes(self, request, context):  # noqa: N802
@@ -62,7 +69,8 @@ class TwoNodes(acquisition_pb2_grpc.AcquisitionServiceServicer, jobs_pb2_grpc.Jo
         return acquisition_pb2.ListNodesResponse(answered_by="a", node=["a", "b"])
 
     def QuoteAcquisition(self, request, context):  # noqa: N802
-        name, _ = self._meant(context)
+        name, node = self._meant(context)
+        self._hang(node.hangs_when_asked, context)
         return acquisition_pb2.AcquisitionQuote(node=name, predicted_finish_seconds=1 if name == "a" else 2)
 
     def GetJob(self, request, context):  # noqa: N802
@@ -75,6 +83,7 @@ class TwoNodes(acquisition_pb2_grpc.AcquisitionServiceServicer, jobs_pb2_grpc.Jo
 
     def Acquire(self, requests, context):  # noqa: N802
         name, node = self._meant(context)
+        self._hang(node.hangs_when_begun, context)
         node.trace_parents.append(dict(context.invocation_metadata()).get("traceparent"))
         job = self._admit(next(requests), name, node, context)
         yield acquisition_pb2.AcquireResponse(

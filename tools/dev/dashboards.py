@@ -190,6 +190,25 @@ def overview():
         ),
         plot("Last sync of the spool", "s", (f"isocenter_spool_last_sync_seconds{{{NODE}}}", "{{instance}}")),
         plot(
+            "Jobs whose frames have copies on another node",
+            "none",
+            (f"sum by (state) (isocenter_replicated_jobs{{{NODE}}})", "{{state}}"),
+            (f"isocenter_orphaned_replicas{{{NODE}}}", "{{instance}}: copies of a lost node"),
+            description="With cluster.replication: kept: another node has all frames; degraded: some are on one disk alone. "
+            "Alerts IsocenterCopiesBehind and IsocenterTakeoverStuck, docs/runbook.md",
+        ),
+        plot(
+            "Copies of other nodes' frames",
+            "percentunit",
+            (
+                f'isocenter_replica_bytes{{{NODE},kind="used"}}'
+                f' / ignoring(kind) isocenter_replica_bytes{{{NODE},kind="capacity"}}',
+                "{{instance}}",
+            ),
+            thresholds=steps(0.7, 0.9),
+            description="With cluster.replication: what they take of what they may take",
+        ),
+        plot(
             "Warnings to the rooms, last 30 minutes",
             "none",
             (f"sum by (kind) (increase(isocenter_warnings_total{{{NODE}}}[{JOBS}]))", "{{kind}}"),
