@@ -118,7 +118,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
 
 absl::Status Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call,
                   absl::Duration limit) {
-  constexpr absl::Duration kTriedFor = absl::Seconds(3);
+  constexpr absl::Duration kTriedFor = absl::Seconds(8);
   Reconnect refused(kTriedFor);
   for (;;) {
     grpc::ClientContext context;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/redundancy.h"
+#include "kernels/recon/completeness/grid_coverage.h"
 #include "kernels/recon/fdk_methods.h"
 #include "kernels/recon/frame_corrector.h"
 #include "kernels/recon/gating/gating.h"
@@ -120,6 +121,7 @@ absl::StatusOr<ReconstructionPlan> OutlinePlan(const Acquisition& acquisition,
   ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_RETURN_IF_ERROR(ValidateFdkSettings(settings));
+  ISO_RETURN_IF_ERROR(CheckGridIsSeen(acquisition, grid));
   const Detector& detector = acquisition.detector;
   ISO_ASSIGN_OR_RETURN(
       const RedundancyOutline redundancy,

@@ -112,6 +112,9 @@ enum class WarningKind {
   kRepeatedFrames,
   kAirLevel,
   kMatricesMisfit,
+  kDoseUnknown,
+  kUnknownDefects,
+  kGridUnseen,
   kWorklistMismatch,
   kWorklistUnavailable,
   kReplicaLost,
@@ -119,10 +122,12 @@ enum class WarningKind {
 };
 constexpr auto NamesOf(WarningKind) {
   return std::to_array<absl::string_view>(
-      {"frame_gap", "late_frame", "saturated_detector", "dead_detector", "dose_dip", "matrix_jump",
-       "short_arc", "device_replaced", "stopped_early", "archive_full", "calibration", "cut_object",
-       "repeated_frames", "air_level", "matrices_misfit", "worklist_mismatch",
-       "worklist_unavailable", "replica_lost", "phase_gap"});
+      {"frame_gap",       "late_frame",   "saturated_detector", "dead_detector",
+       "dose_dip",        "matrix_jump",  "short_arc",          "device_replaced",
+       "stopped_early",   "archive_full", "calibration",        "cut_object",
+       "repeated_frames", "air_level",    "matrices_misfit",    "dose_unknown",
+       "unknown_defects", "grid_unseen",  "worklist_mismatch",  "worklist_unavailable",
+       "replica_lost",    "phase_gap"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.
@@ -228,6 +233,7 @@ struct AcquisitionFacts {
   Equipment equipment;
   int detector_rows = 0, detector_columns = 0, detector_bits = 0;  // as the frames were sent
   double detector_row_spacing_mm = 0, detector_column_spacing_mm = 0;
+  std::optional<double> i0_counts;  // as the header says; unset: line integrals, or unknown
   /// Left or right of the patient (primary) and towards head or feet (secondary); unset: unknown.
   std::optional<PositionerScan> primary_scan, secondary_scan;
   double source_to_isocenter_mm = 0, source_to_detector_mm = 0;

@@ -132,6 +132,7 @@ void VisitMembers(const Visitor& visit, Is<AcquisitionFacts> auto& f) {
   visit("detector_bits", f.detector_bits);
   visit("detector_row_spacing_mm", f.detector_row_spacing_mm);
   visit("detector_column_spacing_mm", f.detector_column_spacing_mm);
+  visit("i0_counts", f.i0_counts);
   visit("body_part_examined", f.body_part_examined, {.place = 6, .null_if_empty = true});
   visit("series_description", f.series_description, {.place = 7, .null_if_empty = true});
   visit("source_to_isocenter_mm", f.source_to_isocenter_mm, {.place = 3});

@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
+#include "kernels/recon/completeness/grid_coverage.h"
 #include "server/base/log.h"
 #include "server/jobs/private_error.h"
 #include "server/pipeline/calibration_choice.h"
@@ -223,6 +224,9 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
   accepted.job->StartRun(run);
   LogAccepted(job, accepted, *run);
   if (const auto warning = ShortArcWarning(run->plan())) accepted.job->Warn(*warning);
+  if (const auto unseen = recon::LittleSeenText(run->plan().acquisition, grid)) {
+    accepted.job->Warn({jobs::WarningKind::kGridUnseen, std::nullopt, *unseen});
+  }
   if (screened.warning) accepted.job->Warn(*std::move(screened.warning));
   return accepted;
 }

@@ -287,12 +287,12 @@ void ReconstructionJob::CloseInput() {
 }
 
 void ReconstructionJob::WarnOfScan() {
-  std::optional<jobs::JobWarning> warning;
+  std::vector<jobs::JobWarning> warnings;
   {
     absl::MutexLock lock(&monitor_mutex_);
-    warning = monitor_.OnEnd();
+    warnings = monitor_.OnEnd();
   }
-  if (warning) Warn(*std::move(warning));
+  for (jobs::JobWarning& warning : warnings) Warn(std::move(warning));
 }
 
 void ReconstructionJob::Detach(int64_t stream) {

@@ -158,6 +158,41 @@ TEST_F(ResumeTest, ARepeatedRequestIdSaysWhatDiffers) {
   EXPECT_THAT(log.text(), Not(HasSubstr("P2")));
 }
 
+// The same frames with it are another volume, and the job's would be believed to be that.
+TEST_F(ResumeTest, WhatMakesAnotherVolumeOfTheSameFramesIsAnotherAcquisition) {
+  v1::AcquisitionHeader begun = SmallHeader();
+  begun.set_request_id("once");
+  begun.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
+  begun.set_i0_counts(60000);
+  begun.set_tube_voltage_kv(90);
+  const auto call = Begin(HeaderMessage(begun));
+  const auto refused = [&](const char* part,
+                           const std::function<void(v1::AcquisitionHeader&)>& change) {
+    EXPECT_THAT(Refusal([&](auto& h) {
+                  h = begun;
+                  change(h);
+                }),
+                Invalid({"request_id is 'once'", part}));
+  };
+  refused("i0_counts is 30000, the job's is 60000", [](auto& h) { h.set_i0_counts(30000); });
+  refused("tube_voltage_kv is 120, the job's is 90", [](auto& h) { h.set_tube_voltage_kv(120); });
+  refused("detector.pitch_u_mm is",
+          [](auto& h) { h.mutable_detector()->set_pitch_u_mm(1.01 * h.detector().pitch_u_mm()); });
+  refused("detector.pitch_v_mm is",
+          [](auto& h) { h.mutable_detector()->set_pitch_v_mm(1.01 * h.detector().pitch_v_mm()); });
+  refused("grid is 8x9x10 voxels of 1 x 2 x 3 mm from (0, 0, -1), the job's is", [](auto& h) {
+    v1::VolumeGrid grid;
+    grid.set_nx(8);
+    grid.set_ny(9);
+    grid.set_nz(10);
+    grid.set_spacing_x_mm(1);
+    grid.set_spacing_y_mm(2);
+    grid.set_spacing_z_mm(3);
+    grid.set_origin_z_mm(-1);
+    *h.mutable_grid() = grid;
+  });
+}
+
 TEST_F(ResumeTest, AnOlderConsoleGoesOnWithoutAHeaderAndTheLogSaysSo) {
   const std::string job_id = BrokenJob();
   const CapturedLog log;

@@ -13,6 +13,7 @@
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/limited_arc.h"
+#include "kernels/recon/completeness/grid_coverage.h"
 #include "kernels/recon/motion/compensation.h"
 #include "kernels/recon/second_pass/motion_pass.h"
 
@@ -141,10 +142,16 @@ absl::StatusOr<Plan> MakePlan(const ReconstructOptions& options,
                          recon::Arrival::kComplete);
 }
 
-std::vector<std::string> WarningsOf(const Plan& plan) {
+std::vector<std::string> WarningsOf(const Plan& plan, const recon::Acquisition& acquisition) {
+  std::vector<std::string> warnings;
   const auto* refinement = std::get_if<recon::RefinementPlan>(&plan);
-  if (refinement == nullptr || !refinement->limited_arc) return {};
-  return {LimitedArcText(*refinement->limited_arc)};
+  if (refinement != nullptr && refinement->limited_arc) {
+    warnings.push_back(LimitedArcText(*refinement->limited_arc));
+  }
+  const VolumeGrid& grid = std::visit(
+      [](const auto& made) -> auto& { return made.grid; }, plan);
+  if (const auto unseen = recon::LittleSeenText(acquisition, grid)) warnings.push_back(*unseen);
+  return warnings;
 }
 
 absl::Status CheckMemory(const Plan& plan, int64_t frames_bytes,

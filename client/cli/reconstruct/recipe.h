@@ -28,7 +28,7 @@ absl::StatusOr<Plan> MakePlan(const ReconstructOptions& options,
                               const std::vector<ops::Device*>& devices);
 
 /// What the plan knows already of the result.
-std::vector<std::string> WarningsOf(const Plan& plan);
+std::vector<std::string> WarningsOf(const Plan& plan, const recon::Acquisition& acquisition);
 
 /// Whether this machine has the memory for all frames, the volume, and the devices that have none
 /// of their own. Errors: RESOURCE_EXHAUSTED.

@@ -226,7 +226,9 @@ absl::Status Reconstruct(ReconstructOptions options) {
   for (const auto& device : chosen.devices) devices.push_back(device.get());
   absl::StatusOr<Plan> plan = MakePlan(options, scan.acquisition, scan.grid, iterative, devices);
   if (!plan.ok()) return OthersHelp(SmallerSizeHelps(plan.status()), scan.acquisition);
-  for (std::string& warning : WarningsOf(*plan)) scan.warnings.push_back(std::move(warning));
+  for (std::string& warning : WarningsOf(*plan, scan.acquisition)) {
+    scan.warnings.push_back(std::move(warning));
+  }
   PrintWarnings(scan.warnings);
   const GatedScan gated{options,       scan.acquisition, scan.grid, scan.position,
                         scan.warnings, windows,          phases,    iterative};
@@ -239,8 +241,6 @@ absl::Status Reconstruct(ReconstructOptions options) {
   ISO_RETURN_IF_ERROR(CheckRoom(options, scan.grid, std::max<size_t>(1, gates.size())));
 
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*scan.source));
-  WarnOfFrames(frames, scan);
-  WarnOfCutRows(options, frames, scan);
   if (options.find_defects) {
     ISO_ASSIGN_OR_RETURN(scan.acquisition,
                          WithNewDefects(std::move(scan.acquisition), frames.view(),
@@ -248,6 +248,8 @@ absl::Status Reconstruct(ReconstructOptions options) {
     plan = MakePlan(options, scan.acquisition, scan.grid, iterative, devices);
     if (!plan.ok()) return plan.status();
   }
+  WarnOfFrames(frames, scan);
+  WarnOfCutRows(options, frames, scan);
   if (options.self_calibrate) {
     ISO_ASSIGN_OR_RETURN(scan.self_calibration,
                          SelfCalibrate(scan.acquisition, options, frames, *devices[0]));

@@ -32,7 +32,9 @@ std::vector<std::string> ScanFindings(const recon::Acquisition& acquisition,
   if (std::optional<std::string> repeated = watch.RepeatedText()) {
     texts.push_back(*std::move(repeated));
   }
-  if (const auto misfit = watch.End(acquisition.trajectory)) texts.push_back(misfit->text);
+  for (recon::ScanFinding& finding : watch.End(acquisition.trajectory)) {
+    texts.push_back(std::move(finding.text));
+  }
   return texts;
 }
 

@@ -5,7 +5,11 @@
 namespace isocenter::recon {
 
 ScanWatch::ScanWatch(const Acquisition& acquisition)
-    : repeated_(acquisition), air_(acquisition), rays_(acquisition) {}
+    : repeated_(acquisition),
+      air_(acquisition),
+      strips_(acquisition),
+      defects_(acquisition),
+      rays_(acquisition) {}
 
 int ScanWatch::SampledRows(int detector_rows) {
   constexpr int kMostRows = 16;
@@ -25,14 +29,23 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
   }
   repeats_ = repeats;
   if (air_.Add(sampled, dose)) findings.push_back({ScanFault::kAirLevel, view, air_.Text()});
+  if (strips_.Add(sampled, dose)) {
+    findings.push_back({ScanFault::kDoseStrips, view, strips_.Text()});
+  }
+  defects_.Add(view, sampled);
   rays_.Add(view, rows);
   return findings;
 }
 
-std::optional<ScanFinding> ScanWatch::End(const Trajectory& trajectory) const {
-  const std::optional<std::string> misfit = MisfitText(rays_.Judge(trajectory));
-  if (!misfit) return std::nullopt;
-  return ScanFinding{ScanFault::kMatricesMisfit, std::nullopt, *misfit};
+std::vector<ScanFinding> ScanWatch::End(const Trajectory& trajectory) const {
+  std::vector<ScanFinding> findings;
+  if (const std::optional<std::string> misfit = MisfitText(rays_.Judge(trajectory))) {
+    findings.push_back({ScanFault::kMatricesMisfit, std::nullopt, *misfit});
+  }
+  if (const std::optional<std::string> defects = defects_.Text()) {
+    findings.push_back({ScanFault::kUnknownDefects, std::nullopt, *defects});
+  }
+  return findings;
 }
 
 std::optional<std::string> ScanWatch::RepeatedText() const {

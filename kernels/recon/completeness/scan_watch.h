@@ -9,13 +9,21 @@
 
 #include "kernels/recon/acquisition.h"
 #include "kernels/recon/completeness/air_level.h"
+#include "kernels/recon/completeness/dose_strips.h"
 #include "kernels/recon/completeness/frame_row.h"
 #include "kernels/recon/completeness/opposite_rays.h"
 #include "kernels/recon/completeness/repeated_frames.h"
+#include "kernels/recon/completeness/unknown_defects.h"
 
 namespace isocenter::recon {
 
-enum class ScanFault { kRepeatedFrames, kAirLevel, kMatricesMisfit };
+enum class ScanFault {
+  kRepeatedFrames,
+  kAirLevel,
+  kMatricesMisfit,
+  kDoseStrips,
+  kUnknownDefects,
+};
 
 struct ScanFinding {
   ScanFault fault = ScanFault::kRepeatedFrames;
@@ -24,7 +32,8 @@ struct ScanFinding {
 };
 
 /// Repeated frames are found when they begin to repeat, and again when they do after they had not;
-/// air that is off once; matrices that do not fit when all frames have come. Not thread-safe.
+/// air that is off, and strips that see none, once; matrices that do not fit, and defects that are
+/// not known, when all frames have come. Not thread-safe.
 class ScanWatch {
  public:
   /// `acquisition`: valid, and must outlive this.
@@ -43,7 +52,7 @@ class ScanWatch {
   std::vector<ScanFinding> Add(int view, std::span<const FrameRow> sampled,
                                std::span<const FrameRow> rows, double dose);
   /// All views have come that will. `trajectory`: their matrices, as measured.
-  std::optional<ScanFinding> End(const Trajectory& trajectory) const;
+  std::vector<ScanFinding> End(const Trajectory& trajectory) const;
 
   /// How the frames repeat, over all that came; nothing where they do not.
   std::optional<std::string> RepeatedText() const;
@@ -51,6 +60,8 @@ class ScanWatch {
  private:
   RepeatedFrames repeated_;
   AirLevel air_;
+  DoseStrips strips_;
+  UnknownDefects defects_;
   OppositeRays rays_;
   bool repeats_ = false;  // the last frame that came did
 };

@@ -47,6 +47,10 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
       return jobs::WarningKind::kRepeatedFrames;
     case recon::ScanFault::kAirLevel:
       return jobs::WarningKind::kAirLevel;
+    case recon::ScanFault::kDoseStrips:
+      return jobs::WarningKind::kDoseUnknown;
+    case recon::ScanFault::kUnknownDefects:
+      return jobs::WarningKind::kUnknownDefects;
     case recon::ScanFault::kMatricesMisfit:
       break;
   }
@@ -226,10 +230,12 @@ void FrameMonitor::CheckScan(int index, double dose, std::vector<jobs::JobWarnin
   }
 }
 
-std::optional<jobs::JobWarning> FrameMonitor::OnEnd() const {
-  std::optional<recon::ScanFinding> finding = watch_.End(matrices_);
-  if (!finding) return std::nullopt;
-  return jobs::JobWarning{KindOf(finding->fault), finding->view, std::move(finding->text)};
+std::vector<jobs::JobWarning> FrameMonitor::OnEnd() const {
+  std::vector<jobs::JobWarning> warnings;
+  for (recon::ScanFinding& finding : watch_.End(matrices_)) {
+    warnings.push_back({KindOf(finding.fault), finding.view, std::move(finding.text)});
+  }
+  return warnings;
 }
 
 void FrameMonitor::CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings) {

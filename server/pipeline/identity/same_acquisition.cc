@@ -1,9 +1,11 @@
 #include "server/pipeline/identity/same_acquisition.h"
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "server/jobs/private_error.h"
@@ -25,6 +27,12 @@ class Differences {
   }
   void Compare(absl::string_view field, absl::string_view header, absl::string_view job) {
     if (header != job) Add(field, Quoted(header), Quoted(job));
+  }
+  void Compare(absl::string_view field, double header, double job) {
+    if (header == job) return;
+    // Digits enough to tell them apart.
+    const auto text = [](double value) { return absl::StrFormat("%.12g", value); };
+    Add(field, text(header), text(job));
   }
   /// Of fields that may identify a patient.
   void AddPrivate(absl::string_view field, absl::string_view header, absl::string_view job) {
@@ -50,6 +58,34 @@ class Differences {
 
 std::string Frames(int columns, int rows, int bits) {
   return absl::StrCat(columns, "x", rows, " pixels of ", bits, " bits");
+}
+
+std::string Text(const VolumeGrid& grid) {
+  return absl::StrFormat("%dx%dx%d voxels of %.6g x %.6g x %.6g mm from (%.6g, %.6g, %.6g)",
+                         grid.nx, grid.ny, grid.nz, grid.spacing.x, grid.spacing.y, grid.spacing.z,
+                         grid.origin.x, grid.origin.y, grid.origin.z);
+}
+
+/// What makes another volume of the same frames.
+void CompareImage(const jobs::Job& job, const AcquisitionRequest& request,
+                  Differences& differences) {
+  const jobs::AcquisitionFacts& facts = job.facts;
+  const recon::Acquisition& repeated = request.acquisition;
+  differences.Compare("detector.pitch_u_mm", repeated.detector.pitch_u_mm,
+                      facts.detector_column_spacing_mm);
+  differences.Compare("detector.pitch_v_mm", repeated.detector.pitch_v_mm,
+                      facts.detector_row_spacing_mm);
+  if (facts.i0_counts && repeated.pixel_type == recon::PixelType::kUint16Counts) {
+    differences.Compare("i0_counts", repeated.i0_counts, *facts.i0_counts);
+  }
+  // Either may leave it open.
+  if (request.tube_voltage_kv > 0 && facts.tube_voltage_kv > 0) {
+    differences.Compare("tube_voltage_kv", request.tube_voltage_kv, facts.tube_voltage_kv);
+  }
+  const auto* grid = std::get_if<VolumeGrid>(&request.grid);
+  if (request.grid_is_headers && grid != nullptr && *grid != job.grid) {
+    differences.Add("grid", Text(*grid), Text(job.grid));
+  }
 }
 
 void CompareFrames(const jobs::AcquisitionFacts& facts, const AcquisitionRequest& request,
@@ -97,6 +133,7 @@ absl::Status CheckSameAcquisition(const jobs::Job& job, const AcquisitionRequest
   differences.Compare("patient_position", Name(repeated.patient_position),
                       Name(job.facts.patient_position));
   CompareFrames(job.facts, repeated, differences);
+  CompareImage(job, repeated, differences);
   if (!repeated.calibration_name.empty()) {
     differences.Compare("calibration", repeated.calibration_name,
                         job.facts.calibration ? job.facts.calibration->name : "");

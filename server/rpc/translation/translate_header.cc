@@ -150,6 +150,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
   ISO_ASSIGN_OR_RETURN(request.acquisition, AcquisitionOf(header, max_message_bytes));
   if (header.has_grid()) {
     ISO_ASSIGN_OR_RETURN(request.grid, wire::GridFromProto(header.grid()));
+    request.grid_is_headers = true;
   } else if (protocol.fixed_grid) {
     request.grid = *protocol.fixed_grid;
   } else {
