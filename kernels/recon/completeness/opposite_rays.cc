@@ -27,6 +27,9 @@ constexpr double kLeastByChance = 0.02 * 0.02, kLeastOverNoise = 4;
 // A shift, or another order, is the reason where it takes off most of what differs.
 constexpr double kMostLeft = 0.5;
 constexpr double kLeastSigmas = 5;
+// Line integrals by which a column differs from its neighbours in the middle of all views; gains
+// that are not corrected are less, averaged over the rows that are read.
+constexpr float kMostBend = 0.1F;
 
 std::vector<Vec3> SourcesOf(const Trajectory& trajectory) {
   std::vector<Vec3> sources;
@@ -154,10 +157,12 @@ std::vector<OppositeRays::Pair> OppositeRays::PairsOf(const Trajectory& trajecto
   return pairs;
 }
 
-std::optional<std::pair<double, double>> OppositeRays::At(const Profile& profile, double u) const {
+std::optional<std::pair<double, double>> OppositeRays::At(const Profile& profile, double u,
+                                                          const std::vector<bool>& left_out) const {
   const double at = (u - (bin_ - 1) / 2.0) / bin_;
   const int bin = static_cast<int>(std::floor(at));
   if (profile.lines.empty() || bin < 0 || bin + 1 >= bins_) return std::nullopt;
+  if (left_out[bin] || left_out[bin + 1]) return std::nullopt;
   const double f = at - bin, low = profile.lines[bin], high = profile.lines[bin + 1];
   return std::pair(low + f * (high - low), (high - low) / bin_);
 }
@@ -170,8 +175,8 @@ OppositeRays::Fit OppositeRays::FitOf(const std::vector<Pair>& pairs,
   };
   const auto read = [&](int view, double u) {
     const double last = acquisition_.detector.columns - 1;
-    return At(profiles_[reading.frames[view]],
-              (reading.mirrored ? last - u : u) + reading.shift_px);
+    return At(profiles_[reading.frames[view]], (reading.mirrored ? last - u : u) + reading.shift_px,
+              reading.left_out);
   };
   std::vector<Ray> rays;
   rays.reserve(pairs.size());
@@ -228,6 +233,24 @@ OppositeRays::Fit OppositeRays::FindShift(const std::vector<Pair>& pairs, Readin
   return fit;
 }
 
+std::vector<bool> OppositeRays::OddBins() const {
+  std::vector<bool> odd(bins_, false);
+  std::vector<float> bends;
+  for (int bin = 1; bin + 1 < bins_; ++bin) {
+    bends.clear();
+    for (const Profile& profile : profiles_) {
+      if (profile.lines.empty()) continue;
+      const float* at = &profile.lines[bin];
+      bends.push_back(at[0] - 0.5F * (at[-1] + at[1]));
+    }
+    if (bends.empty()) continue;
+    const auto middle = bends.begin() + static_cast<std::ptrdiff_t>(bends.size() / 2);
+    std::ranges::nth_element(bends, middle);
+    odd[bin] = std::abs(*middle) > kMostBend;
+  }
+  return odd;
+}
+
 double OppositeRays::Noise() const {
   std::vector<float> bends;
   for (const Profile& profile : profiles_) {
@@ -247,7 +270,7 @@ double OppositeRays::Noise() const {
 OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   OppositeRaysResult result;
   const std::vector<Pair> pairs = PairsOf(trajectory);
-  Reading reading{.frames = std::vector<int>(profiles_.size())};
+  Reading reading{.frames = std::vector<int>(profiles_.size()), .left_out = OddBins()};
   std::iota(reading.frames.begin(), reading.frames.end(), 0);
   const Fit as_is = FitOf(pairs, reading);
   result.rays = as_is.rays;

@@ -78,6 +78,7 @@ class OppositeRays {
     std::vector<int> frames;  // [view]
     bool mirrored = false;    // columns
     double shift_px = 0;
+    std::vector<bool> left_out;  // [bin]
   };
   struct Fit {
     int64_t rays = 0;
@@ -88,7 +89,11 @@ class OppositeRays {
   std::vector<Pair> PairsOf(const Trajectory& trajectory) const;
   float BinLine(std::span<const FrameRow> rows, int bin, const Profile& profile) const;
   /// The line integral at a column, and its derivative by columns.
-  std::optional<std::pair<double, double>> At(const Profile& profile, double u) const;
+  std::optional<std::pair<double, double>> At(const Profile& profile, double u,
+                                              const std::vector<bool>& left_out) const;
+  /// Bins that stand out of their neighbours in most views, as what moves does not: a dead column
+  /// has one value from both sides where columns are mirrored, and else not.
+  std::vector<bool> OddBins() const;
   Fit FitOf(const std::vector<Pair>& pairs, const Reading& reading) const;
   /// Moves the shift to where the difference is least.
   Fit FindShift(const std::vector<Pair>& pairs, Reading& reading, Fit fit) const;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace isocenter::recon {
 namespace {
@@ -27,8 +28,19 @@ RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_colu
   const auto* response = acquisition.calibration != nullptr && acquisition.calibration->response
                              ? &*acquisition.calibration->response
                              : nullptr;
+  const size_t row_begin = static_cast<size_t>(row.v) * acquisition.detector.columns;
+  std::span<const int32_t> defects;  // from the first column on
+  if (acquisition.calibration != nullptr) {
+    const std::vector<int32_t>& all = acquisition.calibration->defects.pixels;
+    defects = std::span(
+        std::ranges::lower_bound(all, static_cast<int32_t>(row_begin) + first_column), all.end());
+  }
   RowSum result;
   for (int u = first_column; u < first_column + count; ++u) {
+    if (!defects.empty() && defects.front() == static_cast<int32_t>(row_begin) + u) {
+      defects = defects.subspan(1);
+      continue;
+    }
     if (acquisition.pixel_type == PixelType::kFloat32LineIntegrals) {
       const double line = PixelAt<float>(row.pixels, u);
       if (!(std::abs(line) <= ops::kLongestLineIntegral)) continue;
@@ -36,7 +48,7 @@ RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_colu
     } else {
       const double counts = PixelAt<uint16_t>(row.pixels, u);
       if (counts == 0) continue;
-      const size_t pixel = static_cast<size_t>(row.v) * acquisition.detector.columns + u;
+      const size_t pixel = row_begin + u;
       result.sum += response == nullptr ? counts : counts - response->offset_counts[pixel];
       result.air += response == nullptr ? acquisition.i0_counts : response->air_counts[pixel];
     }

@@ -16,8 +16,8 @@ struct RowSum {
 /// be dead, and a few are as good as one where the object's edge is not.
 int OutermostColumns(const Detector& detector);
 
-/// Columns [first, first + count) of a row. Left out are counts of 0 (dead, or so thick that it is
-/// as good as) and line integrals beyond ops::kLongestLineIntegral.
+/// Columns [first, first + count) of a row. Left out are defects of the calibration, counts of 0
+/// (dead, or so thick that it is as good as) and line integrals beyond ops::kLongestLineIntegral.
 RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_column, int count);
 
 /// The mean line integral, with counts relative to the air of the calibration or the declared

@@ -56,6 +56,22 @@ TEST(DoseStrips, ATubeThatFlickersIsNoShadow) {
   EXPECT_EQ(Said(scan), "");
 }
 
+TEST(DoseStrips, PixelsThatAreStuckAreNoShadow) {
+  EllipseScan scan = WithStrips({});
+  for (auto& frame : scan.frames) frame[3 * 256 + 20] = frame[9 * 256 + 250] = 65535;
+  EXPECT_EQ(Said(scan), "");
+  // Nor are known ones, however many.
+  auto set = std::make_shared<ops::Calibration>(*scan.acquisition.calibration);
+  for (int v = 0; v < 16; ++v) {
+    for (const int u : {3, 250}) {
+      set->defects.pixels.push_back(v * 256 + u);
+      for (auto& frame : scan.frames) frame[v * 256 + u] = 65535;
+    }
+  }
+  scan.acquisition.calibration = std::move(set);
+  EXPECT_EQ(Said(scan), "");
+}
+
 TEST(DoseStrips, AnObjectThatReachesAllOfThemIsToldOf) {
   for (const double noise : {0.0, kNoise}) {
     const EllipseScan scan = WithStrips({.a_mm = 112, .b_mm = 112, .x_mm = 0, .y_mm = 0}, noise);

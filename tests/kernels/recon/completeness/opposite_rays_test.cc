@@ -40,6 +40,22 @@ TEST(OppositeRays, HaveNothingToSayOfFramesThatFit) {
   EXPECT_EQ(Said(EllipseScan(120, kFull, {}, 0.2)), "") << "noisy";
 }
 
+// A dead column reads the same from both sides where columns are mirrored, and else not.
+TEST(OppositeRays, DeadColumnsAreNoMirror) {
+  for (const double arc : {kFull, 200.0}) {
+    EllipseScan scan(120, arc, {}, 0.02);
+    for (auto& frame : scan.frames) {
+      for (const int u : {60, 61, 190}) {
+        for (int v = 0; v < 16; ++v) frame[v * 256 + u] = u == 190 ? 65535 : 40;
+      }
+    }
+    EXPECT_EQ(Said(scan), "") << arc;
+    EXPECT_NEAR(Judged(scan).shift_px, 0, 0.1) << arc;
+    std::ranges::reverse(scan.frames);
+    EXPECT_THAT(Said(scan), HasSubstr("frames in reversed order")) << arc;
+  }
+}
+
 TEST(OppositeRays, SeeAPrincipalPointThatIsOff) {
   for (const double arc : {kFull, 200.0}) {
     for (const double off : {0.2, -5.0}) {
