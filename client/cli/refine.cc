@@ -36,6 +36,7 @@ struct Options {
   std::optional<double> phase, phase_width;
   int gates = 0;  // 0: not of the whole cycle
   bool metal = false, bone = false, scatter = false, cone_beam = false, motion = false;
+  bool self_calibrate = false;
   bool batch = false;
   bool wait = false;
   std::vector<std::string> curves;
@@ -112,15 +113,17 @@ std::string SecondPassFlag(const Options& options) {
   if (options.bone) return "--bone";
   if (options.scatter) return "--scatter";
   if (options.cone_beam) return "--cone-beam";
-  return options.motion ? "--motion" : "";
+  if (options.motion) return "--motion";
+  return options.self_calibrate ? "--self-calibrate" : "";
 }
 
-/// Motion is looked for alone.
+/// Motion and the detector's place are looked for alone.
 absl::Status CheckMotionFlags(const Options& options) {
   const std::string first = SecondPassFlag(options);
-  if (options.motion && first != "--motion") {
+  const std::string last = options.self_calibrate ? "--self-calibrate" : "--motion";
+  if ((options.motion || options.self_calibrate) && first != last) {
     return flags::WrongUsage(
-        absl::StrCat(first, " with --motion; legal is one of them, both begin with the frames"));
+        absl::StrCat(first, " with ", last, "; legal is one of them, both begin with the frames"));
   }
   if (options.poses.empty()) return absl::OkStatus();
   if (!options.motion) return flags::WrongUsage("--poses without --motion, which finds them");
@@ -147,7 +150,8 @@ absl::Status CheckFlags(const Options& options) {
   if (second_pass.empty() && options.protocol.empty() && !OfPhase(options)) {
     return flags::WrongUsage(
         "--protocol is not given; legal without it are --metal, --bone, --scatter, --cone-beam or "
-        "several, --motion, --phase or --gates; `isocenter protocols` lists protocols");
+        "several, --motion, --self-calibrate, --phase or --gates; `isocenter protocols` lists "
+        "protocols");
   }
   if (!second_pass.empty() && !options.curves.empty()) {
     return flags::WrongUsage(
@@ -169,6 +173,7 @@ v1::RefineJobRequest RequestOf(const Options& options) {
     request.mutable_second_pass()->set_scatter(options.scatter);
     request.mutable_second_pass()->set_cone_beam(options.cone_beam);
     request.mutable_second_pass()->set_motion(options.motion);
+    request.mutable_second_pass()->set_self_calibrate(options.self_calibrate);
   }
   if (OfPhase(options)) {
     request.mutable_phase()->set_phase(options.phase.value_or(0));
@@ -179,7 +184,8 @@ v1::RefineJobRequest RequestOf(const Options& options) {
 }
 
 /// The service's answer, which is of the phase that was asked for. Errors: those of
-/// JobClient::Refine; FAILED_PRECONDITION (a service of before there were phases).
+/// JobClient::Refine; FAILED_PRECONDITION (a service of before there were phases). A service of
+/// before there was a pass refuses it as one for nothing.
 absl::StatusOr<v1::Job> Ask(const client::JobClient& jobs, const v1::RefineJobRequest& request) {
   ISO_ASSIGN_OR_RETURN(v1::Job job, jobs.Refine(request));
   if (!request.has_phase() || job.has_phase()) return job;
@@ -249,6 +255,7 @@ void AddRefineCommand(flags::Command program) {
       "  isocenter refine JOB --protocol fdk_then_pwls_tv --deadline 60 --curve curve.png\n"
       "  isocenter refine JOB --metal --bone\n"
       "  isocenter refine JOB --motion --poses found.csv\n"
+      "  isocenter refine JOB --self-calibrate --wait\n"
       "  isocenter refine JOB --phase 0.75\n"
       "Needs the job's frames, which the server keeps for a while after a job has ended.\n"
       "Exit code 0: accepted, or with --wait completed; 1: refused, failed or cancelled.");
@@ -256,7 +263,8 @@ void AddRefineCommand(flags::Command program) {
   command
       .Add("--protocol", options->protocol,
            "a protocol with a refinement; `isocenter protocols` lists them (with --metal, "
-           "--bone, --scatter, --cone-beam, --motion, --phase or --gates the one whose filter is "
+           "--bone, --scatter, --cone-beam, --motion, --self-calibrate, --phase or --gates the one "
+           "whose filter is "
            "used; default: that of the job)")
       .Type("NAME");
   command.AddSwitch("--metal", options->metal,
@@ -273,6 +281,9 @@ void AddRefineCommand(flags::Command program) {
       "--motion", options->motion,
       "look for the rigid motion of the object in the frames and reconstruct it as it "
       "lay on average; beside none of the others (docs/motion.md)");
+  command.AddSwitch("--self-calibrate", options->self_calibrate,
+                    "look in the frames for where the detector was and reconstruct with matrices "
+                    "that are corrected; beside none of the others (docs/self-calibration.md)");
   command
       .Add("--phase", options->phase,
            "a volume of the frames that were taken around this phase of a moving organ's cycle, 0 "

@@ -111,14 +111,16 @@ absl::Status CheckAloneButForDeadline(const v1::Refinement& refinement) {
 
 absl::StatusOr<recon::SecondPassSettings> SecondPassFromProto(const v1::SecondPass& second_pass) {
   if (!second_pass.metal() && !second_pass.bone() && !second_pass.scatter() &&
-      !second_pass.cone_beam() && !second_pass.motion()) {
+      !second_pass.cone_beam() && !second_pass.motion() && !second_pass.self_calibrate()) {
     return Illegal("second_pass", "for nothing",
-                   "metal, bone, scatter, cone_beam or several of them, or motion alone");
+                   "metal, bone, scatter, cone_beam or several of them, or motion or "
+                   "self_calibrate alone");
   }
   recon::SecondPassSettings settings{.scatter = second_pass.scatter(),
                                      .bone = second_pass.bone(),
                                      .cone_beam = second_pass.cone_beam(),
-                                     .motion = second_pass.motion()};
+                                     .motion = second_pass.motion(),
+                                     .self_calibrate = second_pass.self_calibrate()};
   if (second_pass.metal()) settings.metal.emplace();
   const absl::Status valid = recon::ValidateSecondPassSettings(settings);
   if (!valid.ok()) {

@@ -28,7 +28,8 @@ http::RefinementOffer OfferOf(const v1::ReconstructionProtocol& protocol) {
                                               .bone = second_pass.bone(),
                                               .scatter = second_pass.scatter(),
                                               .cone_beam = second_pass.cone_beam(),
-                                              .motion = second_pass.motion()};
+                                              .motion = second_pass.motion(),
+                                              .self_calibrate = second_pass.self_calibrate()};
     return offer;
   }
   offer.algorithm = NameOf(refinement.algorithm());

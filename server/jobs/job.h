@@ -266,6 +266,7 @@ struct IterationReport {
 /// What a second reconstruction corrects for.
 struct SecondPassFacts {
   bool metal = false, bone = false, scatter = false, cone_beam = false, motion = false;
+  bool self_calibrate = false;
 };
 
 /// How the object lay in a frame: kernels/geometry's RigidPose, in degrees.
@@ -280,6 +281,23 @@ struct MotionFacts {
   double largest_shift_mm = 0, largest_turn_deg = 0;
   double entropy_before = 0, entropy_after = 0;
   std::vector<MotionPose> poses;  // one for each frame
+};
+
+/// How far a frame is shifted on the detector, as kernels/recon's DetectorMove, without the roll.
+struct DetectorShift {
+  double u_mm = 0, v_mm = 0;
+};
+
+/// Where the detector was, as kernels/recon found it from the frames.
+struct SelfCalibrationFacts {
+  bool found = false;  // else all is where it was, and there are no moves
+  bool constant = false, smooth = false;
+  double u_mm = 0, roll_deg = 0;  // of all frames alike
+  double smooth_rms_mm = 0, largest_smooth_mm = 0;
+  double entropy_before = 0, entropy_after = 0;
+  double planes_before = 0, planes_after = 0;
+  std::string not_judged;            // why nothing was looked for
+  std::vector<DetectorShift> moves;  // one for each frame
 };
 
 /// The part of a moving organ's cycle whose frames a volume is made of.
@@ -302,6 +320,7 @@ struct RefinementFacts {
   std::vector<std::string>
       findings;  // of a second pass, as sentences: what it found, or that it found nothing
   std::optional<MotionFacts> motion;  // of a second pass against motion that is complete
+  std::optional<SelfCalibrationFacts> self_calibration;  // of one that looked for the detector
 };
 
 struct Job {

@@ -172,6 +172,7 @@ void VisitMembers(const Visitor& visit, Is<SecondPassFacts> auto& s) {
   visit("scatter", s.scatter, {.place = 3});
   visit("cone_beam", s.cone_beam, {.place = 4});
   visit("motion", s.motion, {.place = 5});
+  visit("self_calibrate", s.self_calibrate, {.place = 6});
 }
 
 template <class Visitor>
@@ -196,6 +197,29 @@ void VisitMembers(const Visitor& visit, Is<MotionFacts> auto& m) {
 }
 
 template <class Visitor>
+void VisitMembers(const Visitor& visit, Is<DetectorShift> auto& s) {
+  visit("u_mm", s.u_mm);
+  visit("v_mm", s.v_mm);
+}
+
+template <class Visitor>
+void VisitMembers(const Visitor& visit, Is<SelfCalibrationFacts> auto& s) {
+  visit("found", s.found, {.place = 1});
+  visit("constant", s.constant, {.place = 2});
+  visit("smooth", s.smooth, {.place = 3});
+  visit("u_mm", s.u_mm, {.place = 4});
+  visit("roll_deg", s.roll_deg, {.place = 5});
+  visit("smooth_rms_mm", s.smooth_rms_mm, {.place = 6});
+  visit("largest_smooth_mm", s.largest_smooth_mm, {.place = 7});
+  visit("entropy_before", s.entropy_before, {.place = 8});
+  visit("entropy_after", s.entropy_after, {.place = 9});
+  visit("planes_before", s.planes_before, {.place = 10});
+  visit("planes_after", s.planes_after, {.place = 11});
+  visit("not_judged", s.not_judged, {.place = 12});
+  visit("moves", s.moves);
+}
+
+template <class Visitor>
 void VisitMembers(const Visitor& visit, Is<PhaseFacts> auto& p) {
   visit("phase", p.phase, {.place = 1});
   visit("width", p.width, {.place = 2});
@@ -214,6 +238,7 @@ void VisitMembers(const Visitor& visit, Is<RefinementFacts> auto& r) {
   visit("iterations", r.iterations, {.place = 3});
   visit("findings", r.findings, {.place = 5});
   visit("motion", r.motion, {.place = 6});
+  visit("self_calibration", r.self_calibration, {.place = 7});
   visit("phase", r.phase, {.place = 12});
 }
 

@@ -99,6 +99,26 @@ jobs::MotionFacts MotionFactsOf(const recon::FoundMotion& found) {
   return facts;
 }
 
+jobs::SelfCalibrationFacts SelfCalibrationFactsOf(const recon::SelfCalibration& found) {
+  jobs::SelfCalibrationFacts facts{.found = found.found(),
+                                   .constant = found.constant,
+                                   .smooth = found.smooth,
+                                   .u_mm = found.u_mm,
+                                   .roll_deg = RadiansToDegrees(found.roll_rad),
+                                   .smooth_rms_mm = found.smooth_rms_mm(),
+                                   .largest_smooth_mm = found.largest_smooth_mm(),
+                                   .entropy_before = found.entropy_before,
+                                   .entropy_after = found.entropy_after,
+                                   .planes_before = found.planes_before,
+                                   .planes_after = found.planes_after,
+                                   .not_judged = found.not_judged};
+  if (!found.found()) return facts;
+  for (const recon::DetectorMove& move : found.moves) {
+    facts.moves.push_back({.u_mm = move.u_mm, .v_mm = move.v_mm});
+  }
+  return facts;
+}
+
 std::string FilterDescription(const recon::FdkSettings& settings) {
   return absl::StrFormat("%s %.2f", WindowName(settings.window), settings.cutoff);
 }

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/recon/motion/find_motion.h"
 #include "kernels/recon/plan.h"
+#include "kernels/recon/self_calibration/self_calibration.h"
 #include "server/jobs/job.h"
 #include "server/pipeline/acquisition_request.h"
 
@@ -23,6 +24,7 @@ jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
 
 /// Of the wire and the page: millimetres and degrees.
 jobs::MotionFacts MotionFactsOf(const recon::FoundMotion& found);
+jobs::SelfCalibrationFacts SelfCalibrationFactsOf(const recon::SelfCalibration& found);
 
 struct PositionerScans {
   jobs::PositionerScan primary, secondary;

@@ -187,6 +187,9 @@ void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool
     job.result.timings.refine = refine_seconds;
     job.refinement.findings = findings;
     if (run->motion()) job.refinement.motion = MotionFactsOf(*run->motion());
+    if (run->self_calibration()) {
+      job.refinement.self_calibration = SelfCalibrationFactsOf(*run->self_calibration());
+    }
   }));
   SubmitExport(run);
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
 #include "kernels/recon/motion/find_motion.h"
+#include "kernels/recon/self_calibration/self_calibration.h"
 #include "server/pipeline/facts.h"
 
 namespace isocenter::pipeline {
@@ -26,13 +27,14 @@ jobs::RefinementFacts FactsOf(const recon::RefinementSettings& settings) {
     return {.algorithm = absl::StrCat(
                 "second_pass", second->metal ? "_metal" : "", second->bone ? "_bone" : "",
                 second->scatter ? "_scatter" : "", second->cone_beam ? "_cone_beam" : "",
-                second->motion ? "_motion" : ""),
+                second->motion ? "_motion" : "", second->self_calibrate ? "_self_calibrate" : ""),
             .projector = std::string(ops::ProjectorName(recon::kSecondPassProjector)),
             .second_pass = jobs::SecondPassFacts{.metal = second->metal.has_value(),
                                                  .bone = second->bone,
                                                  .scatter = second->scatter,
                                                  .cone_beam = second->cone_beam,
-                                                 .motion = second->motion}};
+                                                 .motion = second->motion,
+                                                 .self_calibrate = second->self_calibrate}};
   }
   const recon::IterativeSettings* const iterative = IterationsIn(settings);
   if (iterative == nullptr) return {.algorithm = "fdk"};  // of one phase
@@ -109,8 +111,10 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
 absl::Status CheckFrameCount(const std::string& source_id, const RefinementRequest& request,
                              size_t frames) {
   const auto* const second = std::get_if<recon::SecondPassSettings>(&request.settings);
-  if (second == nullptr || !second->motion) return absl::OkStatus();
-  const absl::Status enough = recon::CheckMotionViews(static_cast<int64_t>(frames));
+  if (second == nullptr || !(second->motion || second->self_calibrate)) return absl::OkStatus();
+  const auto views = static_cast<int64_t>(frames);
+  const absl::Status enough =
+      second->motion ? recon::CheckMotionViews(views) : recon::CheckCalibrationViews(views);
   if (enough.ok()) return enough;
   return absl::FailedPreconditionError(absl::StrCat("job '", source_id, "': ", enough.message()));
 }

@@ -49,6 +49,7 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
     listed = ToProto(*job);
     listed.clear_iteration();  // a page of long refinements would not fit a message
     if (listed.has_motion()) listed.mutable_motion()->clear_pose();
+    if (listed.has_self_calibration()) listed.mutable_self_calibration()->clear_move();
     AddTransfers(transfers, listed);
   }
   if (more) {

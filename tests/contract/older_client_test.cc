@@ -124,6 +124,10 @@ TEST_F(OlderClientTest, ItsRefinementIsWhatItWas) {
   job.clear_second_pass();
   job.mutable_motion()->set_found(true);
   EXPECT_EQ(job.SerializeAsString(), before + absl::HexStringToBytes("da01020801"));
+  // Field 34, of which field 1 is true.
+  job.clear_motion();
+  job.mutable_self_calibration()->set_found(true);
+  EXPECT_EQ(job.SerializeAsString(), before + absl::HexStringToBytes("9202020801"));
 }
 
 }  // namespace

@@ -295,6 +295,29 @@ TEST_F(RefineTest, ASecondPassAgainstMotion) {
                                          "legal is one of them"}));
 }
 
+TEST_F(RefineTest, ASecondPassThatLooksForTheDetector) {
+  const std::string source = CompletedJob();
+  v1::RefineJobRequest request = SecondPass(source, "", false, false);
+  request.mutable_second_pass()->set_self_calibrate(true);
+  v1::Job accepted;
+  const grpc::Status status = Refine(request, &accepted);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_FALSE(accepted.has_self_calibration());
+  const v1::Job job = Completed(accepted.job_id());
+  EXPECT_TRUE(job.second_pass().self_calibrate());
+  ASSERT_TRUE(job.has_self_calibration());
+  EXPECT_GT(job.self_calibration().entropy_before(), 0);
+  EXPECT_EQ(job.self_calibration().move_size() > 0, job.self_calibration().found());
+  EXPECT_EQ(service_.results.volume(source) == service_.results.volume(job.job_id()),
+            !job.self_calibration().found());
+  EXPECT_THAT(job.finding(), ElementsAre(HasSubstr("self-calibration: ")));
+
+  request.mutable_second_pass()->set_cone_beam(true);
+  EXPECT_THAT(Refusal(request), Invalid({"refinement.second_pass: self_calibrate is set with "
+                                         "cone_beam",
+                                         "legal is one of them"}));
+}
+
 TEST_F(RefineTest, ASecondPassGoesOnAfterARestart) {
   const std::string source = CompletedJob("dense");
   v1::Job accepted;

@@ -10,6 +10,18 @@ import support
 from lab import isocenter
 
 
+def shifted_along_u(table, pixels):
+    """A table of matrices (docs/formats/trajectory.md) by which all is seen so much farther along u."""
+    lines = []
+    for line in table.splitlines():
+        fields = line.partition("#")[0].split(",")
+        if len(fields) < 12:
+            continue
+        matrix = [float(field) for field in fields[-12:]]
+        lines.append(",".join(repr(p + pixels * w) for p, w in zip(matrix[:4], matrix[8:])) + "," + ",".join(fields[-8:]))
+    return "\n".join(lines) + "\n"
+
+
 class ReconstructTest(support.ServiceTest):
     def test_volume_is_accurate(self):
         service = self.service()
@@ -125,6 +137,36 @@ class ReconstructTest(support.ServiceTest):
         self.assertEqual(told["result"]["frame_of_reference_uid"], source["result"]["frame_of_reference_uid"])
         self.assertNotEqual(told["result"]["series_instance_uid"], source["result"]["series_instance_uid"])
         self.assertIn("event=job_finding", service.process.output())
+
+    def test_a_detector_that_was_elsewhere_is_found(self):
+        service = self.service()
+        matrices, off = self.folder / "true.csv", self.folder / "off.csv"
+        bundle = self.head("shifted", "--matrices", matrices)
+        # The console's matrices are 2 mm off along the detector's columns.
+        off.write_text(shifted_along_u(matrices.read_text(), 2 / 2.464))
+        job = isocenter.json_of("stream", bundle, "--matrices", off, "--server", service.grpc, *support.GRID)["job_id"]
+        first = self.fetch_voxels(service, job)
+        refined = isocenter.must("refine", job, "--self-calibrate", "--server", service.grpc).split()[1]
+        # The service is killed while it searches.
+        self.await_refining(service, refined)
+        service.kill()
+        service.start()
+        told = isocenter.json_of("watch", refined, "--server", service.grpc)
+        second = self.fetch_voxels(service, refined)
+        file = self.folder / "corrected.mha"
+        report = isocenter.json_of(
+            *("reconstruct", bundle, "--matrices", off, "--self-calibrate", "--backend", "cpu", *support.GRID, "--out", file),
+        )
+        self.assertTrue(second == file.read_bytes().partition(b"ElementDataFile = LOCAL\n")[2], "other bits than on files")
+        self.assertFalse(second == first, "nothing was corrected")
+        self.assertEqual(told["findings"], report["findings"])
+        self.assertTrue(told["self_calibration"]["constant"])
+        self.assertAlmostEqual(abs(told["self_calibration"]["u_mm"]), 2, delta=0.1)
+        self.assertEqual(len(told["self_calibration"]["moves"]), 60)
+        self.assertAlmostEqual(told["self_calibration"]["u_mm"], report["self_calibration"]["u_mm"], 9)
+        source = isocenter.json_of("watch", job, "--server", service.grpc)
+        self.assertEqual(told["result"]["frame_of_reference_uid"], source["result"]["frame_of_reference_uid"])
+        self.assertNotEqual(told["result"]["series_instance_uid"], source["result"]["series_instance_uid"])
 
     def test_a_head_at_rest_comes_out_as_it_was(self):
         service = self.service(config="protocol { name: 'rest' refinement { second_pass { motion: true } } }")

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/motion_text.h"
+#include "client/cli/output/self_calibration_text.h"
 #include "client/cli/output/transfer_text.h"
 
 namespace isocenter::cli {
@@ -65,6 +66,7 @@ std::string SecondPassText(const v1::SecondPass& second_pass) {
   if (second_pass.bone()) against.push_back("bone");
   if (second_pass.cone_beam()) against.push_back("the cone-beam artefact");
   if (second_pass.motion()) against.push_back("motion");
+  if (second_pass.self_calibrate()) against.push_back("a detector elsewhere");
   return absl::StrCat("second pass against ", absl::StrJoin(against, " and "));
 }
 
@@ -170,7 +172,8 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
                              {"bone", job.second_pass().bone()},
                              {"scatter", job.second_pass().scatter()},
                              {"cone_beam", job.second_pass().cone_beam()},
-                             {"motion", job.second_pass().motion()}};
+                             {"motion", job.second_pass().motion()},
+                             {"self_calibrate", job.second_pass().self_calibrate()}};
     }
   }
   if (job.has_phase()) {
@@ -189,6 +192,9 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
   }
   if (job.has_second_pass() || job.has_phase()) json["findings"] = job.finding();
   if (job.has_motion()) json["motion"] = MotionJson(job.motion());
+  if (job.has_self_calibration()) {
+    json["self_calibration"] = SelfCalibrationJson(job.self_calibration());
+  }
   json["warnings"] = nlohmann::ordered_json::array();
   for (const v1::JobWarning& warning : job.warning()) json["warnings"].push_back(warning.text());
   if (job.error_code() != 0) {

@@ -2,16 +2,15 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <string>
 
+#include "isocenter/v1/jobs.pb.h"
 #include "kernels/recon/self_calibration/self_calibration.h"
 
 namespace isocenter::cli {
 
-/// One line: how far the detector was off, or that nothing was found.
-std::string SelfCalibrationSummary(const recon::SelfCalibration& found);
-
 /// "self_calibration" of docs/formats/json.md.
 nlohmann::ordered_json SelfCalibrationJson(const recon::SelfCalibration& found);
+/// As the service tells it.
+nlohmann::ordered_json SelfCalibrationJson(const v1::SelfCalibration& found);
 
 }  // namespace isocenter::cli

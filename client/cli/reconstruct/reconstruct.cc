@@ -159,8 +159,7 @@ absl::Status ReportVolume(const ReconstructOptions& options, const Scan& scan,
   json["out"] = options.out;
   json["findings"] = outcome.findings;
   if (scan.self_calibration) {
-    json["findings"].insert(json["findings"].begin(),
-                            SelfCalibrationSummary(*scan.self_calibration));
+    json["findings"].insert(json["findings"].begin(), recon::ToText(*scan.self_calibration));
     json["self_calibration"] = SelfCalibrationJson(*scan.self_calibration);
   }
   json["warnings"] = scan.warnings;

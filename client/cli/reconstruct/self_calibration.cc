@@ -23,7 +23,7 @@ absl::StatusOr<recon::SelfCalibration> SelfCalibrate(const recon::Acquisition& a
   ISO_ASSIGN_OR_RETURN(recon::SelfCalibration found,
                        recon::CalibrateFromFrames(acquisition, search, frames.view(),
                                                   frames.doses(), Backends(), *searches));
-  std::fprintf(stderr, "isocenter: %s\n", SelfCalibrationSummary(found).c_str());
+  std::fprintf(stderr, "isocenter: %s\n", recon::ToText(found).c_str());
   return found;
 }
 

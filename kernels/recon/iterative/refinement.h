@@ -16,7 +16,8 @@
 
 namespace isocenter::recon {
 
-struct FoundMotion;  // motion/find_motion.h
+struct FoundMotion;      // motion/find_motion.h
+struct SelfCalibration;  // self_calibration/self_calibration.h
 
 /// A better reconstruction of one acquisition. Not thread-safe; one thread drives it. Push all
 /// frames, Start, then Step until it says that it is done or enough time has passed, then Read: an
@@ -62,6 +63,8 @@ class Refinement {
   virtual std::vector<std::string> findings() const { return {}; }
   /// After the last step: how the object moved; null: nobody looked.
   virtual const FoundMotion* motion() const { return nullptr; }
+  /// After the last step: where the detector was; null: nobody looked.
+  virtual const SelfCalibration* self_calibration() const { return nullptr; }
 
   /// What the devices did since the last call, on one clock; waits for them.
   virtual absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() = 0;

@@ -11,6 +11,7 @@
 #include "kernels/recon/second_pass/motion_pass.h"
 #include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
+#include "kernels/recon/self_calibration/calibration_pass.h"
 
 namespace isocenter::recon {
 namespace {
@@ -202,6 +203,7 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
       {"scatter", plan.scatter ? ScatterBytes(*plan.scatter) : 0},
       {"cone-beam artefact", plan.cone_beam ? ConeBeamHostBytes(*plan.cone_beam) : 0},
       {"search for motion", plan.motion_bytes},
+      {"self-calibration", plan.calibration_bytes},
       {"weights of the second pass", weights}};
   MemoryParts parts = plan.warm_start->host_parts;
   parts.insert(parts.end(), beside.begin(), beside.end());
@@ -213,10 +215,11 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
 int SweepsOf(const SecondPassSettings& settings) {
   // Metal is projected three times and its prior once, for two reconstructions; bone once, for one;
   // stripes are reconstructed without, and so is scatter, whose own volumes are coarse. The
-  // cone-beam artefact's is projected and reconstructed, on a coarse grid. Motion is looked for by
-  // the host, and reconstructed once.
+  // cone-beam artefact's is projected and reconstructed, on a coarse grid. Motion and the
+  // detector's place are looked for by the host, and reconstructed once.
   return (settings.stripes ? 1 : 0) + (settings.scatter ? 1 : 0) + (settings.metal ? 6 : 0) +
-         (settings.bone ? 2 : 0) + (settings.cone_beam ? 1 : 0) + (settings.motion ? 1 : 0);
+         (settings.bone ? 2 : 0) + (settings.cone_beam ? 1 : 0) + (settings.motion ? 1 : 0) +
+         (settings.self_calibrate ? 1 : 0);
 }
 
 absl::StatusOr<SecondPassMethods> SecondPassMethods::Find(const ops::Registry& registry,
@@ -265,6 +268,9 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
   }
   if (settings.motion) {
     ISO_ASSIGN_OR_RETURN(plan.motion_bytes, MotionPassBytes(plan.again, registry));
+  }
+  if (settings.self_calibrate) {
+    ISO_ASSIGN_OR_RETURN(plan.calibration_bytes, CalibrationPassBytes(plan.again, registry));
   }
   plan.chunk_views = std::min(devices[0]->traits().chunk_views, plan.views());
   ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,

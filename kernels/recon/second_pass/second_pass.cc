@@ -26,13 +26,14 @@
 #include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
 #include "kernels/recon/second_pass/stripe_correction.h"
+#include "kernels/recon/self_calibration/calibration_pass.h"
 
 namespace isocenter::recon {
 namespace {
 
 // As long as a step waits for work that needs no device.
 constexpr std::chrono::milliseconds kMoment(5);
-// Of the time that a pass against motion takes.
+// Of the time that a pass takes which looks for something in the frames first.
 constexpr double kSearchShare = 0.9;
 
 class SecondPass final : public Refinement {
@@ -44,6 +45,7 @@ class SecondPass final : public Refinement {
   ~SecondPass() override {
     if (scatter_ != nullptr) scatter_->Stop();
     if (motion_ != nullptr) motion_->Stop();
+    if (calibration_ != nullptr) calibration_->Stop();
   }
 
   absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
@@ -59,6 +61,9 @@ class SecondPass final : public Refinement {
   std::vector<std::string> findings() const override;
   const FoundMotion* motion() const override {
     return motion_ != nullptr && readable() ? &motion_->found() : nullptr;
+  }
+  const SelfCalibration* self_calibration() const override {
+    return calibration_ != nullptr && readable() ? &calibration_->found() : nullptr;
   }
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
 
@@ -89,6 +94,7 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> FindConeBeamArtefact();
   absl::StatusOr<bool> TakeOffConeBeamArtefact();
   absl::StatusOr<bool> LookForMotion();
+  absl::StatusOr<bool> LookForDetector();
 
   /// Does what needs no device on a thread of its own, so that who waits for the device need not
   /// wait for a second of it; true when it is done.
@@ -111,10 +117,13 @@ class SecondPass final : public Refinement {
   void CountProgress();
   /// What is reconstructed again, and by which matrices.
   const ReconstructionPlan& again() const {
-    return motion_ != nullptr && motion_->at_rest() != nullptr ? *motion_->at_rest() : plan_.again;
+    const ReconstructionPlan* const found = motion_ != nullptr        ? motion_->at_rest()
+                                            : calibration_ != nullptr ? calibration_->corrected()
+                                                                      : nullptr;
+    return found != nullptr ? *found : plan_.again;
   }
   std::span<const ProjectionMatrix> Matrices() const {
-    if (motion_ != nullptr) return again().acquisition.trajectory;
+    if (motion_ != nullptr || calibration_ != nullptr) return again().acquisition.trajectory;
     return store_->Matrices(0, plan_.views());
   }
   absl::Status CollectTrace();
@@ -137,8 +146,9 @@ class SecondPass final : public Refinement {
   std::unique_ptr<StripeCorrection> stripes_;
   std::unique_ptr<ScatterPass> scatter_;  // null: not asked for
   std::unique_ptr<ScatterRemoval> removal_;
-  std::unique_ptr<ConeBeamPass> cone_beam_;  // null: not asked for, or not yet
-  std::unique_ptr<MotionPass> motion_;       // null: not asked for
+  std::unique_ptr<ConeBeamPass> cone_beam_;       // null: not asked for, or not yet
+  std::unique_ptr<MotionPass> motion_;            // null: not asked for
+  std::unique_ptr<CalibrationPass> calibration_;  // null: not asked for
   std::unique_ptr<LineCorrection> correction_;
   std::unique_ptr<Reconstructor> reconstructor_;
   bool started_ = false;
@@ -172,6 +182,10 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
   }
   if (plan.settings.motion) {
     self->motion_ = std::make_unique<MotionPass>(plan, registry, self->HostThreads());
+  }
+  if (plan.settings.self_calibrate) {
+    self->calibration_ =
+        std::make_unique<CalibrationPass>(plan, registry, devices, self->HostThreads());
   }
   return self;
 }
@@ -222,6 +236,7 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   }
   if (plan_.settings.metal) stages_.push_back(&SecondPass::PutMetalBack);
   if (motion_ != nullptr) stages_.push_back(&SecondPass::LookForMotion);
+  if (calibration_ != nullptr) stages_.push_back(&SecondPass::LookForDetector);
   return absl::OkStatus();
 }
 
@@ -243,9 +258,10 @@ absl::StatusOr<bool> SecondPass::Step() {
 }
 
 void SecondPass::CountProgress() {
-  if (motion_ != nullptr) {
+  if (motion_ != nullptr || calibration_ != nullptr) {
+    const double searched = motion_ != nullptr ? motion_->done() : calibration_->done();
     const double made = stages_.empty() ? 1 : static_cast<double>(view_) / plan_.views();
-    progress_ = std::max(progress_, kSearchShare * motion_->done() + (1 - kSearchShare) * made);
+    progress_ = std::max(progress_, kSearchShare * searched + (1 - kSearchShare) * made);
     return;
   }
   const double part = static_cast<double>(view_) / plan_.views();
@@ -487,6 +503,13 @@ absl::StatusOr<bool> SecondPass::LookForMotion() {
   return true;
 }
 
+absl::StatusOr<bool> SecondPass::LookForDetector() {
+  ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return calibration_->Search(*store_); }));
+  if (!looked) return false;
+  if (calibration_->found().found()) Then({&SecondPass::Reconstruct});
+  return true;
+}
+
 absl::Status SecondPass::Read(HostView3<float> hounsfield) {
   if (!readable()) {
     return absl::FailedPreconditionError("the second pass has not ended");
@@ -514,6 +537,7 @@ std::vector<std::string> SecondPass::findings() const {
   }
   if (cone_beam_ != nullptr) all.push_back(cone_beam_->findings());
   if (motion_ != nullptr) all.push_back(ToText(motion_->found()));
+  if (calibration_ != nullptr) all.push_back(ToText(calibration_->found()));
   return all;
 }
 

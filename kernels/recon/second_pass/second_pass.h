@@ -25,7 +25,7 @@ namespace isocenter::recon {
 /// frames. Last, where the first volume has metal it is put back. A volume without metal or bone
 /// stays as it is, bit for bit, but for the cone-beam artefact. Motion is looked for alone
 /// (MotionPass): where the object moved, the line integrals are reconstructed as it lay on average;
-/// else the first volume stays, bit for bit.
+/// else the first volume stays, bit for bit. So is where the detector was (CalibrationPass).
 absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& plan,
                                                           const ops::Registry& registry,
                                                           std::span<ops::Device* const> devices);

@@ -15,25 +15,35 @@ absl::Status CheckRange(absl::string_view field, double value, double low, doubl
       absl::StrCat(field, " is ", value, "; legal is ", low, " to ", high));
 }
 
+/// What is looked for in the frames as they came has no other one beside it.
+absl::Status CheckAlone(const SecondPassSettings& settings) {
+  const char* const alone = settings.motion           ? "motion"
+                            : settings.self_calibrate ? "self_calibrate"
+                                                      : nullptr;
+  if (alone == nullptr) return absl::OkStatus();
+  for (const auto& [name, given] :
+       {std::pair("stripes", settings.stripes),
+        {"scatter", settings.scatter},
+        {"metal", settings.metal.has_value()},
+        {"bone", settings.bone},
+        {"cone_beam", settings.cone_beam},
+        {"self_calibrate", settings.motion && settings.self_calibrate}}) {
+    if (!given) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        alone, " is set with ", name, "; legal is one of them, both begin with the frames"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ValidateSecondPassSettings(const SecondPassSettings& settings) {
   if (!NeedsLines(settings) && !settings.cone_beam) {
     return absl::InvalidArgumentError(
         "a second pass has nothing to correct for; legal are stripes, scatter, metal, bone, "
-        "cone_beam and motion");
+        "cone_beam, motion and self_calibrate");
   }
-  if (settings.motion) {
-    for (const auto& [name, given] : {std::pair("stripes", settings.stripes),
-                                      {"scatter", settings.scatter},
-                                      {"metal", settings.metal.has_value()},
-                                      {"bone", settings.bone},
-                                      {"cone_beam", settings.cone_beam}}) {
-      if (!given) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "motion is set with ", name, "; legal is one of them, both begin with the frames"));
-    }
-  }
+  ISO_RETURN_IF_ERROR(CheckAlone(settings));
   if (!settings.metal) return absl::OkStatus();
   const MetalSettings& metal = *settings.metal;
   ISO_RETURN_IF_ERROR(CheckRange("metal_hu", metal.metal_hu, 1000, 30000));

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/recon/line_converter.h"
 #include "kernels/recon/motion/binned_frames.h"
@@ -19,14 +21,9 @@ namespace isocenter::recon {
 namespace {
 
 // Shares of the work that are done after each step.
-constexpr double kRead = 0.1, kConstant = 0.6;
-
-absl::Status CheckViews(const Acquisition& acquisition) {
-  if (acquisition.trajectory.size() >= kLeastCalibrationViews) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the detector's place cannot be told from ", acquisition.trajectory.size(),
-                   " frames; legal is ", kLeastCalibrationViews, " or more"));
-}
+constexpr double kRead = 0.1, kJudged = 0.95;
+// Looks at all pairs where there is everything to be found.
+constexpr double kMostLooks = 22;
 
 std::vector<DetectorMove> Moves(const SelfCalibration& found) {
   return Then(found.moves, {.u_mm = found.u_mm, .roll_rad = found.roll_rad});
@@ -34,10 +31,10 @@ std::vector<DetectorMove> Moves(const SelfCalibration& found) {
 
 /// A shift along u of all frames, where pairs tell it. `found.moves` stay without it.
 absl::Status TakeShift(const Acquisition& acquisition, const BinnedLines& lines,
-                       ThreadPool& threads, SelfCalibration& found) {
+                       ThreadPool& threads, const GoOn& go_on, SelfCalibration& found) {
   ISO_ASSIGN_OR_RETURN(const PlanesShift shift,
                        FindShift(acquisition, lines, found.moves,
-                                 {.u_mm = found.u_mm, .roll_rad = found.roll_rad}, threads));
+                                 {.u_mm = found.u_mm, .roll_rad = found.roll_rad}, threads, go_on));
   found.not_judged = shift.not_judged;
   if (!shift.not_judged.empty()) return absl::OkStatus();
   if (found.planes_before == 0) found.planes_before = found.planes_after = shift.before;
@@ -54,23 +51,25 @@ absl::Status TakeShift(const Acquisition& acquisition, const BinnedLines& lines,
 
 /// A roll of all frames, where pairs tell it.
 absl::Status TakeRoll(const Acquisition& acquisition, const BinnedLines& lines, int spans,
-                      ThreadPool& threads, SelfCalibration& found) {
+                      ThreadPool& threads, const GoOn& go_on, SelfCalibration& found) {
   ISO_ASSIGN_OR_RETURN(const PlanesRoll roll, FindRoll(acquisition, lines, spans, found.moves,
-                                                       {.u_mm = found.u_mm}, threads));
+                                                       {.u_mm = found.u_mm}, threads, go_on));
   if (!roll.not_judged.empty()) return absl::OkStatus();
   if (roll.after > (1 - kLeastRollFall) * roll.before) return absl::OkStatus();
   found.constant = true;
   found.roll_rad = roll.roll_rad;
   // What is constant along u was found beside another roll.
-  return TakeShift(acquisition, lines, threads, found);
+  return TakeShift(acquisition, lines, threads, go_on, found);
 }
 
 /// Shifts that change from frame to frame, and what is constant once more beside them.
 absl::Status TakeSmooth(const Acquisition& acquisition, const BinnedLines& lines, int spans,
-                        Sharpness& fine, ThreadPool& threads, SelfCalibration& found) {
-  ISO_ASSIGN_OR_RETURN(const SmoothShifts smooth,
-                       FindSmoothShifts(acquisition, lines, spans, found.moves,
-                                        {.u_mm = found.u_mm, .roll_rad = found.roll_rad}, threads));
+                        Sharpness& fine, ThreadPool& threads, const GoOn& go_on,
+                        SelfCalibration& found) {
+  ISO_ASSIGN_OR_RETURN(
+      const SmoothShifts smooth,
+      FindSmoothShifts(acquisition, lines, spans, found.moves,
+                       {.u_mm = found.u_mm, .roll_rad = found.roll_rad}, threads, go_on));
   found.not_judged = smooth.not_judged;
   if (!smooth.not_judged.empty()) return absl::OkStatus();
   found.planes_after = smooth.before;
@@ -87,6 +86,13 @@ absl::Status TakeSmooth(const Acquisition& acquisition, const BinnedLines& lines
 
 }  // namespace
 
+absl::Status CheckCalibrationViews(int64_t views) {
+  if (views >= kLeastCalibrationViews) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the detector's place cannot be told from ", views,
+                                                 " frames; legal is ", kLeastCalibrationViews,
+                                                 " or more"));
+}
+
 double SelfCalibration::smooth_rms_mm() const {
   double square = 0;
   for (const DetectorMove& move : moves) {
@@ -101,6 +107,29 @@ double SelfCalibration::largest_smooth_mm() const {
     largest = std::max(largest, std::hypot(move.u_mm - u_mm, move.v_mm));
   }
   return largest;
+}
+
+std::string ToText(const SelfCalibration& found) {
+  const std::string entropies =
+      absl::StrFormat("the entropy of the volume's values is %.4f, before %.4f",
+                      found.entropy_after, found.entropy_before);
+  std::string text =
+      absl::StrCat("self-calibration: nothing found that makes the volume clearly sharper (",
+                   entropies, "); the matrices are as they were");
+  if (found.found()) {
+    text = absl::StrFormat(
+        "self-calibration: the detector was %.2f mm along u and %.3f deg of roll off", found.u_mm,
+        RadiansToDegrees(found.roll_rad));
+    if (found.smooth) {
+      absl::StrAppendFormat(&text, ", and in its course up to %.2f mm more (rms %.2f mm)",
+                            found.largest_smooth_mm(), found.smooth_rms_mm());
+    }
+    absl::StrAppend(&text, "; ", entropies);
+  }
+  if (!found.not_judged.empty()) {
+    absl::StrAppend(&text, "; nothing was looked for: ", found.not_judged);
+  }
+  return text;
 }
 
 Trajectory Corrected(const Trajectory& trajectory, const Detector& detector,
@@ -123,7 +152,7 @@ absl::StatusOr<CalibrationMemory> CalibrationMemoryOf(const Acquisition& acquisi
                                                       const CalibrationSearch& search,
                                                       const ops::Registry& registry,
                                                       const ops::Device& device) {
-  ISO_RETURN_IF_ERROR(CheckViews(acquisition));
+  ISO_RETURN_IF_ERROR(CheckCalibrationViews(static_cast<int64_t>(acquisition.trajectory.size())));
   ISO_ASSIGN_OR_RETURN(
       const MotionMemory cube,
       MotionMemoryOf(acquisition,
@@ -144,7 +173,7 @@ absl::StatusOr<SelfCalibration> CalibrateFromFrames(
     return progress == nullptr ? absl::OkStatus() : progress(done);
   };
   ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
-  ISO_RETURN_IF_ERROR(CheckViews(acquisition));
+  ISO_RETURN_IF_ERROR(CheckCalibrationViews(static_cast<int64_t>(acquisition.trajectory.size())));
   ISO_RETURN_IF_ERROR(CheckFrames(acquisition, static_cast<int64_t>(acquisition.trajectory.size()),
                                   frames, {}, doses));
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
@@ -159,16 +188,20 @@ absl::StatusOr<SelfCalibration> CalibrateFromFrames(
                                                           search.fdk, registry, device, threads));
   ISO_ASSIGN_OR_RETURN(const BinnedLines lines, FinestLines(acquisition, BinsForPlanes(acquisition),
                                                             frames, doses, registry, device));
+  double looks = 0;
+  const GoOn go_on = [&] {
+    const double share = std::min(1.0, looks++ / kMostLooks);
+    return report(kRead + (kJudged - kRead) * share);
+  };
   SelfCalibration found;
   found.moves.resize(acquisition.trajectory.size());
   ISO_ASSIGN_OR_RETURN(found.entropy_before, cube->Entropy(found.moves));
   found.entropy_after = found.entropy_before;
-  ISO_RETURN_IF_ERROR(TakeShift(acquisition, lines, threads, found));
+  ISO_RETURN_IF_ERROR(TakeShift(acquisition, lines, threads, go_on, found));
   if (found.not_judged.empty()) {
-    ISO_RETURN_IF_ERROR(TakeRoll(acquisition, lines, search.spans, threads, found));
-    ISO_RETURN_IF_ERROR(report(kConstant));
+    ISO_RETURN_IF_ERROR(TakeRoll(acquisition, lines, search.spans, threads, go_on, found));
     ISO_ASSIGN_OR_RETURN(found.entropy_after, cube->Entropy(Moves(found)));
-    ISO_RETURN_IF_ERROR(TakeSmooth(acquisition, lines, search.spans, *cube, threads, found));
+    ISO_RETURN_IF_ERROR(TakeSmooth(acquisition, lines, search.spans, *cube, threads, go_on, found));
   }
   found.moves = Moves(found);
   ISO_RETURN_IF_ERROR(report(1));

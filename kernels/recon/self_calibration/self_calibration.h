@@ -30,6 +30,10 @@ CalibrationSearch DefaultCalibrationSearch(const FdkSettings& fdk);
 inline constexpr double kLeastShiftPx = 0.1, kLeastShiftSigmas = 6, kLeastRollFall = 0.01;
 inline constexpr double kLeastSmoothFall = 0.004, kLeastPlaneFall = 0.05;
 
+inline constexpr int kLeastCalibrationViews = 32;
+/// Errors: INVALID_ARGUMENT (the number of frames, and what is legal).
+absl::Status CheckCalibrationViews(int64_t views);
+
 struct SelfCalibration {
   /// One for each frame, of the given matrices. Where nothing was found none moves.
   std::vector<DetectorMove> moves;
@@ -48,6 +52,9 @@ struct SelfCalibration {
   double smooth_rms_mm() const;
   double largest_smooth_mm() const;
 };
+
+/// How far the detector was off, or that nothing was found, as a sentence with figures.
+std::string ToText(const SelfCalibration& found);
 
 /// `trajectory` with the moves. Where nothing was found it is the given one, bit for bit.
 Trajectory Corrected(const Trajectory& trajectory, const Detector& detector,
@@ -73,7 +80,6 @@ using CalibrationProgress = std::function<absl::Status(double done)>;
 /// (frames of other shape or type; fewer than kLeastCalibrationViews), FAILED_PRECONDITION (rows
 /// that the detector's edge cuts), NOT_FOUND (a backend without ops::MatrixGradient, which the
 /// entropy comes with), RESOURCE_EXHAUSTED, progress's.
-inline constexpr int kLeastCalibrationViews = 32;
 absl::StatusOr<SelfCalibration> CalibrateFromFrames(
     const Acquisition& acquisition, const CalibrationSearch& search, const ops::RawFrames& frames,
     std::span<const float> doses, const ops::Registry& registry, ops::Device& device,

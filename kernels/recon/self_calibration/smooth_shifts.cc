@@ -75,13 +75,15 @@ PixelBins BinsForPlanes(const Acquisition& acquisition) {
 absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
                                               const BinnedLines& lines, int spans,
                                               const std::vector<DetectorMove>& moves,
-                                              const ConstantMove& constant, ThreadPool& threads) {
+                                              const ConstantMove& constant, ThreadPool& threads,
+                                              const GoOn& go_on) {
   const int views = static_cast<int>(acquisition.trajectory.size());
   const std::vector<double> curves = CurvesOf(views, spans);
   SmoothShifts found{.moves = moves};
   const double pitch_u_mm = acquisition.detector.pitch_u_mm * lines.bins.bin;
   const double pitch_v_mm = acquisition.detector.pitch_v_mm * lines.bins.bin;
   for (int round = 0; round < kRounds; ++round) {
+    ISO_RETURN_IF_ERROR(go_on());
     ISO_ASSIGN_OR_RETURN(const calibrate::Consistency judged,
                          Judged(acquisition, lines, Then(found.moves, constant), curves, threads));
     found.not_judged = judged.not_judged;
@@ -98,13 +100,15 @@ absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
 
 absl::StatusOr<PlanesShift> FindShift(const Acquisition& acquisition, const BinnedLines& lines,
                                       const std::vector<DetectorMove>& moves,
-                                      const ConstantMove& constant, ThreadPool& threads) {
+                                      const ConstantMove& constant, ThreadPool& threads,
+                                      const GoOn& go_on) {
   const std::vector<double> one_curve(moves.size(), 1.0);
   const double pitch_mm = acquisition.detector.pitch_u_mm * lines.bins.bin;
   PlanesShift found{.u_mm = constant.u_mm};
   for (int round = 0; round < kRounds; ++round) {
     const std::vector<DetectorMove> moved =
         Then(moves, {.u_mm = found.u_mm, .roll_rad = constant.roll_rad});
+    ISO_RETURN_IF_ERROR(go_on());
     ISO_ASSIGN_OR_RETURN(const calibrate::Consistency judged,
                          Judged(acquisition, lines, moved, one_curve, threads));
     found.not_judged = judged.not_judged;
@@ -119,13 +123,15 @@ absl::StatusOr<PlanesShift> FindShift(const Acquisition& acquisition, const Binn
 
 absl::StatusOr<PlanesRoll> FindRoll(const Acquisition& acquisition, const BinnedLines& lines,
                                     int spans, const std::vector<DetectorMove>& moves,
-                                    const ConstantMove& constant, ThreadPool& threads) {
+                                    const ConstantMove& constant, ThreadPool& threads,
+                                    const GoOn& go_on) {
   const std::vector<double> curves =
       CurvesOf(static_cast<int>(acquisition.trajectory.size()), spans);
   PlanesRoll found{.roll_rad = constant.roll_rad};
   const auto at = [&](double change_deg) -> absl::StatusOr<double> {
     const ConstantMove rolled{.u_mm = constant.u_mm,
                               .roll_rad = found.roll_rad + DegreesToRadians(change_deg)};
+    ISO_RETURN_IF_ERROR(go_on());
     ISO_ASSIGN_OR_RETURN(const calibrate::Consistency judged,
                          Judged(acquisition, lines, Then(moves, rolled), curves, threads));
     if (!judged.not_judged.empty()) found.not_judged = judged.not_judged;

@@ -1,6 +1,7 @@
 // Shifts and rolls of the detector, by what pairs of frames say of planes.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "kernels/recon/self_calibration/sharpness.h"
 
 namespace isocenter::recon {
+
+/// Asked before each look at all pairs, some 20 of a search. Its error ends the search.
+using GoOn = std::function<absl::Status()>;
 
 struct SmoothShifts {
   std::vector<DetectorMove> moves;  // without the constant one
@@ -26,7 +30,8 @@ struct SmoothShifts {
 absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
                                               const BinnedLines& lines, int spans,
                                               const std::vector<DetectorMove>& moves,
-                                              const ConstantMove& constant, ThreadPool& threads);
+                                              const ConstantMove& constant, ThreadPool& threads,
+                                              const GoOn& go_on);
 
 /// The shift along u of all frames that fits the pairs' differences best, a few times over, with
 /// its standard deviation.
@@ -37,7 +42,8 @@ struct PlanesShift {
 };
 absl::StatusOr<PlanesShift> FindShift(const Acquisition& acquisition, const BinnedLines& lines,
                                       const std::vector<DetectorMove>& moves,
-                                      const ConstantMove& constant, ThreadPool& threads);
+                                      const ConstantMove& constant, ThreadPool& threads,
+                                      const GoOn& go_on);
 
 /// The roll of all frames that makes the pairs' median difference least, with the smooth shifts of
 /// `spans` spans that fit best beside it, so that these do not pass for a roll.
@@ -48,7 +54,8 @@ struct PlanesRoll {
 };
 absl::StatusOr<PlanesRoll> FindRoll(const Acquisition& acquisition, const BinnedLines& lines,
                                     int spans, const std::vector<DetectorMove>& moves,
-                                    const ConstantMove& constant, ThreadPool& threads);
+                                    const ConstantMove& constant, ThreadPool& threads,
+                                    const GoOn& go_on);
 
 /// Bins for all of them.
 PixelBins BinsForPlanes(const Acquisition& acquisition);

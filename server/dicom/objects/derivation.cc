@@ -24,6 +24,17 @@ void PutMotion(const jobs::Job& job, Attributes& put) {
            "Reconstruction without the motion found in its projections");
 }
 
+void PutSelfCalibration(const jobs::Job& job, Attributes& put) {
+  const bool found = job.refinement.self_calibration && job.refinement.self_calibration->found;
+  put(DCM_DerivationDescription,
+      found ? "second reconstruction: the place of the detector, found from the projections, "
+              "corrected"
+            : "the detector was found from the projections to be where it was said to be: the "
+              "first reconstruction as it was");
+  put.Code(DCM_DerivationCodeSequence, "SELF_CALIBRATION", "99ISOCENTER",
+           "Reconstruction with the geometry found from its projections");
+}
+
 }  // namespace
 
 bool IsSubtraction(const jobs::Job& job) { return job.pair_role == jobs::PairRole::kSubtraction; }
@@ -42,6 +53,7 @@ void PutDerivation(const jobs::Job& job, Attributes& put) {
     return;
   }
   if (job.refinement.second_pass->motion) return PutMotion(job, put);
+  if (job.refinement.second_pass->self_calibrate) return PutSelfCalibration(job, put);
   std::vector<absl::string_view> steps;
   if (job.refinement.second_pass->scatter) {
     steps.push_back("scatter computed from a coarse volume and subtracted");

@@ -39,6 +39,7 @@ std::string RefinementText(const jobs::Job& job) {
     if (second->bone) against.push_back("bone");
     if (second->cone_beam) against.push_back("cone beam");
     if (second->motion) against.push_back("motion");
+    if (second->self_calibrate) against.push_back("self-calibration");
     return absl::StrCat("second pass: ", absl::StrJoin(against, " and "));
   }
   if (!Iterates(job)) return job.refinement.algorithm;

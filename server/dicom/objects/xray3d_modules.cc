@@ -75,7 +75,8 @@ std::string AlgorithmDescription(const jobs::Job& job) {
                         second->metal ? ", metal by NMAR" : "",
                         second->bone ? ", bone hardening" : "",
                         second->cone_beam ? ", cone-beam artefact" : "",
-                        second->motion ? ", motion of the object" : "");
+                        second->motion ? ", motion of the object" : "",
+                        second->self_calibrate ? ", self-calibration" : "");
   }
   if (Iterates(job)) {
     return absl::StrCat(job.refinement.algorithm, ", projector ", job.refinement.projector, ", ",

@@ -122,6 +122,9 @@ absl::Status RefinementRun::Finish() {
   ISO_RETURN_IF_ERROR(TakeTrace());
   findings_ = refinement_->findings();
   if (const recon::FoundMotion* found = refinement_->motion()) motion_ = *found;
+  if (const recon::SelfCalibration* found = refinement_->self_calibration()) {
+    self_calibration_ = *found;
+  }
   refinement_.reset();
   pixels_.reset();
   workload_ = scheduler::Workload();

@@ -12,6 +12,7 @@
 #include "kernels/recon/any_refinement.h"
 #include "kernels/recon/motion/find_motion.h"
 #include "kernels/recon/reconstructor.h"
+#include "kernels/recon/self_calibration/self_calibration.h"
 #include "server/jobs/frame_spool.h"
 #include "server/pipeline/frames/frame_ledger.h"
 #include "server/pipeline/runs/chunk_loader.h"
@@ -64,6 +65,10 @@ class RefinementRun : public Run {
   const std::vector<std::string>& findings() const { return findings_; }
   /// After Finish: how the object moved; unset: nobody looked.
   const std::optional<recon::FoundMotion>& motion() const { return motion_; }
+  /// After Finish: where the detector was; unset: nobody looked.
+  const std::optional<recon::SelfCalibration>& self_calibration() const {
+    return self_calibration_;
+  }
   /// Of FDK alone.
   const recon::StageSeconds& fdk_seconds() const { return fdk_seconds_; }
 
@@ -104,6 +109,7 @@ class RefinementRun : public Run {
   Measured measured_;
   std::vector<std::string> findings_;
   std::optional<recon::FoundMotion> motion_;
+  std::optional<recon::SelfCalibration> self_calibration_;
   recon::StageSeconds fdk_seconds_;
 };
 

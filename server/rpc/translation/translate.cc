@@ -147,6 +147,28 @@ v1::ObjectMotion MotionToProto(const jobs::MotionFacts& motion) {
   return proto;
 }
 
+v1::SelfCalibration SelfCalibrationToProto(const jobs::SelfCalibrationFacts& found) {
+  v1::SelfCalibration proto;
+  proto.set_found(found.found);
+  proto.set_constant(found.constant);
+  proto.set_smooth(found.smooth);
+  proto.set_u_mm(found.u_mm);
+  proto.set_roll_deg(found.roll_deg);
+  proto.set_smooth_rms_mm(found.smooth_rms_mm);
+  proto.set_largest_smooth_mm(found.largest_smooth_mm);
+  proto.set_entropy_before(found.entropy_before);
+  proto.set_entropy_after(found.entropy_after);
+  proto.set_planes_before(found.planes_before);
+  proto.set_planes_after(found.planes_after);
+  proto.set_not_judged(found.not_judged);
+  for (const jobs::DetectorShift& from : found.moves) {
+    v1::DetectorMove& move = *proto.add_move();
+    move.set_u_mm(from.u_mm);
+    move.set_v_mm(from.v_mm);
+  }
+  return proto;
+}
+
 v1::UsedCalibration ToProto(const jobs::UsedCalibration& calibration) {
   v1::UsedCalibration proto;
   proto.set_name(calibration.name);
@@ -196,6 +218,7 @@ v1::Job ToProto(const jobs::Job& job) {
     proto.mutable_second_pass()->set_scatter(second_pass->scatter);
     proto.mutable_second_pass()->set_cone_beam(second_pass->cone_beam);
     proto.mutable_second_pass()->set_motion(second_pass->motion);
+    proto.mutable_second_pass()->set_self_calibrate(second_pass->self_calibrate);
   }
   if (job.facts.phase_cycle && !jobs::IsRefinement(job)) {
     proto.set_phase_cycle(ToWire<v1::PhaseCycle>(*job.facts.phase_cycle));
@@ -211,6 +234,9 @@ v1::Job ToProto(const jobs::Job& job) {
   }
   for (const std::string& finding : job.refinement.findings) proto.add_finding(finding);
   if (job.refinement.motion) *proto.mutable_motion() = MotionToProto(*job.refinement.motion);
+  if (const auto& found = job.refinement.self_calibration) {
+    *proto.mutable_self_calibration() = SelfCalibrationToProto(*found);
+  }
   const bool complete = job.state >= jobs::JobState::kExporting;
   if (!complete && job.predicted_finish != absl::InfiniteFuture()) {
     *proto.mutable_predicted_finish_time() = TimestampToProto(job.predicted_finish);

@@ -53,6 +53,21 @@ TEST(JobJsonTest, AMotionComesBack) {
   EXPECT_EQ(read->refinement.motion->poses[0].turn_z_deg, 6.5);
 }
 
+TEST(JobJsonTest, WhereTheDetectorWasComesBack) {
+  jobs::Job job = FullJob();
+  job.refinement.second_pass = {.self_calibrate = true};
+  job.refinement.self_calibration = {
+      .found = true, .smooth = true, .largest_smooth_mm = 0.75, .moves = {{0.5, -0.25}, {}}};
+  const auto read = JobFromJson(JobToJson(job));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->refinement.second_pass->self_calibrate);
+  ASSERT_TRUE(read->refinement.self_calibration.has_value());
+  EXPECT_EQ(read->refinement.self_calibration->largest_smooth_mm, 0.75);
+  ASSERT_EQ(read->refinement.self_calibration->moves.size(), 2u);
+  EXPECT_EQ(read->refinement.self_calibration->moves[0].v_mm, -0.25);
+  EXPECT_EQ(JobToJson(*read), JobToJson(job));
+}
+
 TEST(JobJsonTest, APhaseComesBack) {
   jobs::Job job = FullJob();
   EXPECT_FALSE(JobFromJson(JobToJson(job))->facts.phase_cycle.has_value());

@@ -281,6 +281,12 @@ TEST(Refinement, MistakesOfASecondPassAreNamed) {
   EXPECT_THAT(
       Complaint("protocol { name: \"a\" refinement { second_pass { motion: true metal: true } } }"),
       HasSubstr("refinement.second_pass: motion is set with metal; legal is one of them"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { motion: true "
+                        "self_calibrate: true } } }"),
+              HasSubstr("motion is set with self_calibrate; legal is one of them"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { bone: true "
+                        "self_calibrate: true } } }"),
+              HasSubstr("self_calibrate is set with bone; legal is one of them"));
 }
 
 TEST(Refinement, MotionIsASecondPassOfItsOwn) {

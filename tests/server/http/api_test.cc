@@ -241,7 +241,8 @@ TEST_F(ApiTest, ASecondPassSaysWhatItIsAgainst) {
                         {"bone", false},
                         {"scatter", false},
                         {"cone_beam", false},
-                        {"motion", false}};
+                        {"motion", false},
+                        {"self_calibrate", false}};
   const json pass = Body("/api/v1/jobs/pass");
   EXPECT_EQ(pass["second_pass"], against);
   EXPECT_EQ(pass["refinement"]["findings"], json({"metal: none"}));

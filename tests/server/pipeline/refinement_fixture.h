@@ -33,7 +33,8 @@ class RefinementTest : public EngineTest {
         .fdk = {.mu_water_per_mm = 0.009},
         .settings = settings,
         .record = absl::StrCat("second", settings.metal ? " metal" : "",
-                               settings.bone ? " bone" : "", settings.motion ? " motion" : "")};
+                               settings.bone ? " bone" : "", settings.motion ? " motion" : "",
+                               settings.self_calibrate ? " self_calibrate" : "")};
     recipes_[request.record] = request;
     return request;
   }

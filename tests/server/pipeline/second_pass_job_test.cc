@@ -13,6 +13,7 @@ using ::testing::HasSubstr;
 const recon::SecondPassSettings kMetal{.metal = recon::MetalSettings()};
 const recon::SecondPassSettings kBone{.bone = true};
 const recon::SecondPassSettings kMotion{.motion = true};
+const recon::SecondPassSettings kSelfCalibrate{.self_calibrate = true};
 
 class SecondPassJobTest : public RefinementTest {
  protected:
@@ -165,6 +166,48 @@ TEST_F(SecondPassJobTest, MotionOfTooFewFramesIsRefused) {
   EXPECT_EQ(status.message(),
             "job 'j': a motion cannot be told from 31 frames; legal is 32 or more");
   EXPECT_TRUE(CheckFrameCount("j", SecondPassRecipe(kMetal), 31).ok());
+}
+
+// Frames without structure along the axis tell nothing, or that all is true.
+TEST_F(SecondPassJobTest, ADetectorThatIsInItsPlaceLeavesTheFirstVolume) {
+  const std::string id = Acquire();
+  const RefinementRequest recipe = SecondPassRecipe(kSelfCalibrate);
+  const std::string refined = Accepted(id, recipe);
+  Restart();  // it begins again
+  const jobs::Job job = AwaitEnd(refined);
+  ASSERT_EQ(job.state, JobState::kCompleted) << job.error;
+  EXPECT_EQ(VolumeOf(refined), RefinedBatch(recipe));
+  EXPECT_EQ(job.refinement.algorithm, "second_pass_self_calibrate");
+  EXPECT_TRUE(job.refinement.second_pass->self_calibrate);
+  ASSERT_TRUE(job.refinement.self_calibration.has_value());
+  EXPECT_GT(job.refinement.self_calibration->entropy_before, 0);
+  EXPECT_EQ(job.refinement.self_calibration->moves.empty(),
+            !job.refinement.self_calibration->found);
+  EXPECT_THAT(job.refinement.findings, ElementsAre(HasSubstr("self-calibration: ")));
+  EXPECT_FALSE(job.refinement.motion.has_value());
+  EXPECT_EQ(service_->results.stores(refined), 1);
+  ExpectNothingHeld();
+}
+
+TEST_F(SecondPassJobTest, ASearchForTheDetectorIsCancelled) {
+  const std::string id = Acquire();
+  const std::string searching = Accepted(id, SecondPassRecipe(kSelfCalibrate));
+  ASSERT_TRUE(Eventually([&] { return Job(searching).state == JobState::kRefining; }));
+  const absl::Time begin = absl::Now();
+  EXPECT_TRUE(service_->engine->Cancel(searching, absl::CancelledError("enough")).ok());
+  EXPECT_EQ(AwaitEnd(searching).state, JobState::kCancelled);
+  ExpectNothingHeld();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  EXPECT_TRUE(VolumeOf(searching).empty());
+}
+
+TEST_F(SecondPassJobTest, ADetectorOfTooFewFramesIsRefused) {
+  const RefinementRequest recipe = SecondPassRecipe(kSelfCalibrate);
+  EXPECT_TRUE(CheckFrameCount("j", recipe, 32).ok());
+  const absl::Status status = CheckFrameCount("j", recipe, 31);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "job 'j': the detector's place cannot be told from 31 frames; legal is 32 or more");
 }
 
 TEST_F(SecondPassJobTest, FollowsTheVolumeAndSurvivesRestarts) {

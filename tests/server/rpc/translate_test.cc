@@ -187,6 +187,32 @@ TEST(TranslateJob, AMotionThatWasFoundIsToldInFull) {
   jobs::VisitMembers(WireCheck(proto.motion().pose(1)), job.refinement.motion->poses[1]);
 }
 
+TEST(TranslateJob, WhereTheDetectorWasIsToldInFull) {
+  jobs::Job job{.source_job_ids = {"j"}};
+  job.refinement.algorithm = "second_pass_self_calibrate";
+  job.refinement.second_pass = {.self_calibrate = true};
+  EXPECT_FALSE(ToProto(job).has_self_calibration());
+  job.refinement.self_calibration = {.found = true,
+                                     .constant = true,
+                                     .smooth = true,
+                                     .u_mm = 0.5,
+                                     .roll_deg = 0.25,
+                                     .smooth_rms_mm = 0.125,
+                                     .largest_smooth_mm = 0.75,
+                                     .entropy_before = 3.5,
+                                     .entropy_after = 3.25,
+                                     .planes_before = 2,
+                                     .planes_after = 1.5,
+                                     .not_judged = "why",
+                                     .moves = {{1, 2}, {-1, -2}}};
+  const v1::Job proto = ToProto(job);
+  jobs::VisitMembers(WireCheck(proto.second_pass()), *job.refinement.second_pass);
+  jobs::VisitMembers(WireCheck(proto.self_calibration()), *job.refinement.self_calibration);
+  ASSERT_EQ(proto.self_calibration().move_size(), 2);
+  jobs::VisitMembers(WireCheck(proto.self_calibration().move(1)),
+                     job.refinement.self_calibration->moves[1]);
+}
+
 TEST(TranslateJob, APhaseSaysWhatItIsOf) {
   jobs::Job scan;
   EXPECT_FALSE(ToProto(scan).has_phase_cycle());

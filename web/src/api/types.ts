@@ -143,6 +143,7 @@ export interface SecondPass {
   scatter: boolean;
   cone_beam: boolean;
   motion: boolean;
+  self_calibrate?: boolean;  // of a service that knows it
 }
 
 // How the object moved, as a second pass against motion found it.
