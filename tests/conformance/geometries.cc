@@ -175,6 +175,8 @@ std::vector<ProjectCase> ProjectCases() {
   carm("IdealOrbitHighGrid", {3, 75, 53}, 1.0, CenteredGrid(20, 31, 61, {1.1, 0.9, 1.2}), 0);
   // More voxels along z, and more rows, than a warp takes at once; some beyond the detector.
   carm("IdealOrbitTallGrid", {2, 301, 47}, 2.5, CenteredGrid(11, 9, 141, {1, 1.2, 1}), 0);
+  // The same on an arm that leans.
+  carm("TallGrid", {2, 301, 47}, 2.5, CenteredGrid(11, 9, 141, {1, 1.2, 1}), 1, 0.02);
   carm("IdealOrbitLargeVoxels", odd, 1.0, CenteredGrid(12, 13, 9, {7, 6, 5}), 0);
   carm("IdealOrbitLargePixels", {3, 17, 19}, 0.3, CenteredGrid(40, 41, 43, {1, 1, 1}), 0);
   for (const double pixels : {0.3, 0.7, 1.9, 2.6, 3.3, 4.1}) {

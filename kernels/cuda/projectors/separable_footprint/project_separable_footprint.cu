@@ -1,9 +1,8 @@
-// Separable footprints without scatter: a thread holds a run of pixels along a detector column and
-// goes through the planes of the transverse index axis that its warp's rays cross most steeply; in
-// each plane it visits the voxels whose footprint may reach its pixels. What a column of voxels
-// along the axial axis has in common is worked out once for all pixels of a warp, which are
-// neighbours.
-#include <climits>
+// Separable footprints without scatter. Two kernels serve what arms and circles see
+// (footprint_columns.h, footprint_leaning.h); the one here serves the rest: sources within or near
+// the volume, pixels much longer than voxels. A thread holds a run of pixels along a detector
+// column and goes through the planes of the transverse index axis that its warp's rays cross most
+// steeply; in each plane it visits the voxels whose footprint may reach its pixels.
 #include <vector>
 
 #include "kernels/cuda/device/view_batches.h"
@@ -11,7 +10,7 @@
 #include "kernels/cuda/projectors/methods.h"
 #include "kernels/cuda/projectors/rows_of_boxes.h"
 #include "kernels/cuda/projectors/separable_footprint/footprint_columns.h"
-#include "kernels/cuda/projectors/separable_footprint/footprint_walk.cuh"
+#include "kernels/cuda/projectors/separable_footprint/footprint_leaning.h"
 #include "kernels/cuda/projectors/separable_footprint/projected_view.cuh"
 
 namespace isocenter::cuda {
@@ -20,9 +19,7 @@ namespace {
 constexpr int kRun = 8;              // pixels of a thread, along v
 constexpr int kWide = 8, kTall = 4;  // threads of a warp along u and v
 constexpr int kWarps = 8;            // of a block, along u
-// Columns of voxels that a warp works out at once: neighbours in neighbouring planes.
-constexpr int kPlanes = 4, kAcross = 8;
-static_assert(kPlanes * kAcross == 32 && kWide * kTall == 32);
+static_assert(kWide * kTall == 32);
 
 // In the plane at a distance D of the source along the plane axis, the centres of the voxels that
 // reach a run of pixels lie within slope·D ± (cone·|D| + reach).
@@ -31,21 +28,10 @@ struct Bounds {
   Real slope, cone, reach;
 };
 
-// The voxels of a volume and where they lie in memory, by axes of the grid.
-struct Layout {
-  int n[3];
-  int64_t stride[3];
-};
-
-template <class Real>
-__device__ Real Pick(const Real (&of)[3], int axis) {
-  return axis == 0 ? of[0] : axis == 1 ? of[1] : of[2];
-}
-
 // The largest w of a corner of a voxel in a plane at `index` along `axis`.
 template <class Real>
 __device__ Real DeepestOf(const FootprintView<Real>& f, int axis, Real index,
-                          const Layout& layout) {
+                          const VoxelLayout& layout) {
   Real w = f.m[11];
 #pragma unroll
   for (int a = 0; a < 3; ++a) {
@@ -92,24 +78,15 @@ __device__ void AddColumn(const ProjectedView<Real>& g, Real (&index)[3], Span a
   }
 }
 
-// The smallest box of voxels of a plane that holds the boxes of all lanes.
+// Voxels of a plane.
 struct Box {
   Span across, along;
 };
-__device__ Box BoxOfWarp(const Box& own) {
-  constexpr unsigned kAll = 0xffffffffu;
-  const bool any = own.across.first <= own.across.last && own.along.first <= own.along.last;
-  const auto least = [&](int of) { return __reduce_min_sync(kAll, any ? of : INT_MAX); };
-  const auto most = [&](int of) { return __reduce_max_sync(kAll, any ? of : -1); };
-  if (__ballot_sync(kAll, any) == 0) return {{0, -1}, {0, -1}};
-  return {{least(own.across.first), most(own.across.last)},
-          {least(own.along.first), most(own.along.last)}};
-}
 
 template <class Real>
 __global__ __launch_bounds__(kWide* kTall* kWarps, sizeof(Real) == 4 ? 3 : 1) void FootprintKernel(
-    const __grid_constant__ ProjectedViews<Real> views, const Layout layout, const float* volume,
-    int rows, int columns, float* projections) {
+    const __grid_constant__ ProjectedViews<Real> views, const VoxelLayout layout,
+    const float* volume, int rows, int columns, float* projections) {
   constexpr Real kHalf = static_cast<Real>(0.5);
   constexpr bool kNear = sizeof(Real) == sizeof(double);
   const ProjectedView<Real>& g = views.view[blockIdx.z];
@@ -184,56 +161,12 @@ __global__ __launch_bounds__(kWide* kTall* kWarps, sizeof(Real) == 4 ? 3 : 1) vo
   };
   const Real middle = kHalf * (n_axial - 1);
   Real sum[kRun] = {};
-  if constexpr (kNear) {
-    for (int i = 0; i < n_plane; ++i) {
-      const Box own = box(i);
-      for (int j = own.across.first; j <= own.across.last; ++j) {
-        Real index[3];
-        index_of(i, j, index);
-        AddColumn(g, index, own.along, middle, u, first_v, voxels_of(i, j), axial_stride, sum);
-      }
-    }
-  } else {
-    __shared__ FootprintWalk found[kWarps][kPlanes * kAcross];
-    FootprintWalk* const walks = found[warp];
-    for (int from = 0; from < n_plane; from += kPlanes) {
-      Box seen{};  // by the warp, in the plane of the column that this lane works out
-      int most = 0;
-      for (int p = 0; p < kPlanes; ++p) {
-        const Box all = BoxOfWarp(box(from + p));
-        if (lane / kAcross == p) seen = all;
-        most = max(most, all.across.last - all.across.first + 1);
-      }
-      for (int skip = 0; skip < most; skip += kAcross) {
-        const int first = seen.across.first, own_j = first + skip + lane % kAcross;
-        bool walks_there = false;
-        if (own_j <= seen.across.last) {
-          Real index[3];
-          index_of(from + lane / kAcross, own_j, index);
-          walks_there = WalkOf(f, axial, index[0], index[1], index[2], seen.along.first - middle,
-                               seen.along.last - middle, walks[lane]);
-        }
-        const unsigned can = __ballot_sync(0xffffffffu, walks_there);
-        __syncwarp();
-        for (int p = 0; p < kPlanes; ++p) {
-          const Box own = box(from + p);
-          const int begin = __shfl_sync(0xffffffffu, first, p * kAcross) + skip;
-          const int end = min(begin + kAcross - 1, own.across.last);
-          for (int j = max(begin, own.across.first); j <= end; ++j) {
-            const int at = p * kAcross + j - begin;
-            const float* const voxels = voxels_of(from + p, j);
-            if (can >> at & 1) {
-              AddWalk(walks[at], own.along.first, own.along.last, middle, u, first_v - kHalf,
-                      voxels, axial_stride, sum);
-            } else {
-              Real index[3];
-              index_of(from + p, j, index);
-              AddColumn(g, index, own.along, middle, u, first_v, voxels, axial_stride, sum);
-            }
-          }
-        }
-        __syncwarp();
-      }
+  for (int i = 0; i < n_plane; ++i) {
+    const Box own = box(i);
+    for (int j = own.across.first; j <= own.across.last; ++j) {
+      Real index[3];
+      index_of(i, j, index);
+      AddColumn(g, index, own.along, middle, u, first_v, voxels_of(i, j), axial_stride, sum);
     }
   }
   if (!inside) return;
@@ -276,35 +209,52 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
   template <class Real>
   absl::Status Launch(std::span<const ProjectionMatrix> world, const VolumeGrid& grid,
                       const Shape3& shape, RowRange seen, float* projections) {
+    constexpr bool kNear = sizeof(Real) == sizeof(double);
     std::vector<ProjectedView<Real>> views;
     for (const ProjectionMatrix& matrix : world) {
       views.push_back(ProjectedViewOf<Real>(matrix, grid, shape));
     }
-    const auto columns = [&](size_t i) { return views[i].upright && views[i].axial == 2; };
+    // Rows of a warp of the kernel that serves a view; the one for upright columns has its own.
+    constexpr int kGeneral = 0, kUpright = -1;
+    const auto kind = [&](size_t i) {
+      if constexpr (kNear) {
+        return kGeneral;
+      } else {
+        return views[i].upright && views[i].axial == 2 ? kUpright
+                                                       : LeaningRows(views[i], grid, shape);
+      }
+    };
+    const VoxelLayout layout{{grid.nx, grid.ny, grid.nz},
+                             {grid.nz, static_cast<int64_t>(grid.nz) * grid.nx, 1}};
     for (size_t first = 0, end = 0; first < views.size(); first = end) {
       ProjectedViews<Real> run;
-      while (end < views.size() && columns(end) == columns(first)) {
+      const int served = kind(first);
+      while (end < views.size() && kind(end) == served) {
         run.view[end - first] = views[end];
         ++end;
       }
-      ISO_RETURN_IF_ERROR(LaunchKind(run, static_cast<int>(end - first), columns(first), grid,
-                                     shape, seen, projections + first * shape.middle * shape.fast));
+      const int count = static_cast<int>(end - first);
+      float* const to = projections + first * shape.middle * shape.fast;
+      if constexpr (!kNear) {
+        if (served == kUpright) {
+          ISO_RETURN_IF_ERROR(LaunchFootprintColumns(run, count, columns_.data(), grid, shape, seen,
+                                                     to, session_.stream()));
+          continue;
+        }
+        if (served != kGeneral) {
+          ISO_RETURN_IF_ERROR(LaunchFootprintLeaning(run, count, served, layout, columns_.data(),
+                                                     shape, seen, to, session_.stream()));
+          continue;
+        }
+      }
+      ISO_RETURN_IF_ERROR(LaunchGeneral(run, count, layout, shape, to));
     }
     return absl::OkStatus();
   }
 
   template <class Real>
-  absl::Status LaunchKind(const ProjectedViews<Real>& views, int count, bool columns,
-                          const VolumeGrid& grid, const Shape3& shape, RowRange seen,
-                          float* projections) {
-    if constexpr (sizeof(Real) == sizeof(float)) {
-      if (columns) {
-        return LaunchFootprintColumns(views, count, columns_.data(), grid, shape, seen, projections,
-                                      session_.stream());
-      }
-    }
-    const Layout layout{{grid.nx, grid.ny, grid.nz},
-                        {grid.nz, static_cast<int64_t>(grid.nz) * grid.nx, 1}};
+  absl::Status LaunchGeneral(const ProjectedViews<Real>& views, int count,
+                             const VoxelLayout& layout, const Shape3& shape, float* projections) {
     const int rows = static_cast<int>(shape.middle), width = static_cast<int>(shape.fast);
     const dim3 blocks((width + kWide * kWarps - 1) / (kWide * kWarps),
                       (rows + kTall * kRun - 1) / (kTall * kRun), count);

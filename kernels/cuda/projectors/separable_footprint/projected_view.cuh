@@ -41,6 +41,17 @@ ProjectedView<Real> ProjectedViewOf(const ProjectionMatrix& world, const VolumeG
   return view;
 }
 
+/// The voxels of a volume and where they lie in memory, by axes of the grid.
+struct VoxelLayout {
+  int n[3];
+  int64_t stride[3];
+};
+
+template <class T>
+__device__ T Pick(const T (&of)[3], int axis) {
+  return axis == 0 ? of[0] : axis == 1 ? of[1] : of[2];
+}
+
 /// Voxels along one axis, counted from the grid's first.
 struct Span {
   int first, last;
