@@ -228,6 +228,8 @@ struct AcquisitionFacts {
   Equipment equipment;
   int detector_rows = 0, detector_columns = 0, detector_bits = 0;  // as the frames were sent
   double detector_row_spacing_mm = 0, detector_column_spacing_mm = 0;
+  /// Of the empty beam, in counts; unset: line integrals, or a job of before this was kept.
+  std::optional<double> i0_counts;
   /// Left or right of the patient (primary) and towards head or feet (secondary); unset: unknown.
   std::optional<PositionerScan> primary_scan, secondary_scan;
   double source_to_isocenter_mm = 0, source_to_detector_mm = 0;
@@ -325,6 +327,9 @@ struct Job {
   std::vector<JobWarning> warnings;                      // the first kMostWarnings
   std::shared_ptr<const Preview> preview;                // null: none yet; not stored
   absl::Time predicted_finish = absl::InfiniteFuture();  // of the volume; not stored
+  /// Until when an acquisition waits for a stream that goes on with it; InfiniteFuture: it does
+  /// not. Not stored.
+  absl::Time awaits_console_until = absl::InfiniteFuture();
   JobResult result;                                      // complete once the state is kCompleted
   absl::Time create_time = absl::InfinitePast();
   absl::Time end_time = absl::InfinitePast();
@@ -332,6 +337,10 @@ struct Job {
 
 inline bool IsRefinement(const Job& job) { return !job.refinement.algorithm.empty(); }
 inline bool IsSecondPass(const Job& job) { return job.refinement.second_pass.has_value(); }
+/// Whether its stream is broken, and another may go on with it.
+inline bool AwaitsConsole(const Job& job) {
+  return job.state == JobState::kReceiving && job.awaits_console_until != absl::InfiniteFuture();
+}
 /// Whether frames were acquired for the job: it is neither a refinement nor a subtraction.
 inline bool IsAcquisition(const Job& job) {
   return !IsRefinement(job) && job.pair_role != PairRole::kSubtraction;

@@ -123,6 +123,9 @@ jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
   facts.detector_bits = 8 * static_cast<int>(recon::PixelBytes(acquisition.pixel_type));
   facts.detector_row_spacing_mm = acquisition.detector.pitch_v_mm;
   facts.detector_column_spacing_mm = acquisition.detector.pitch_u_mm;
+  if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
+    facts.i0_counts = acquisition.i0_counts;
+  }
   if (const auto scans = ScansOf(acquisition.trajectory, request.patient_position); scans.ok()) {
     facts.primary_scan = scans->primary;
     facts.secondary_scan = scans->secondary;

@@ -1,9 +1,11 @@
 #include "server/pipeline/identity/same_acquisition.h"
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "server/jobs/private_error.h"
@@ -60,6 +62,10 @@ void CompareFrames(const jobs::AcquisitionFacts& facts, const AcquisitionRequest
   const std::string of_job =
       Frames(facts.detector_columns, facts.detector_rows, facts.detector_bits);
   if (frames != of_job) differences.Add("detector", frames, of_job);
+  if (facts.i0_counts && repeated.pixel_type == recon::PixelType::kUint16Counts &&
+      *facts.i0_counts != repeated.i0_counts) {
+    differences.Add("i0_counts", absl::StrCat(repeated.i0_counts), absl::StrCat(*facts.i0_counts));
+  }
   const int count = static_cast<int>(repeated.trajectory.size());
   if (count != facts.frames) {
     // Then the trajectories differ as well, which says nothing more.
@@ -72,6 +78,35 @@ void CompareFrames(const jobs::AcquisitionFacts& facts, const AcquisitionRequest
   differences.Add("the planned trajectory",
                   absl::StrCat("that of checksum ", hash.substr(0, kShownHash)),
                   absl::StrCat("that of ", facts.trajectory_hash.substr(0, kShownHash)));
+}
+
+std::string Axes(int nx, int ny, int nz) { return absl::StrCat(nx, "x", ny, "x", nz, " voxels"); }
+std::string Axes(const Vec3& mm) {
+  return absl::StrFormat("(%.9g, %.9g, %.9g) mm", mm.x, mm.y, mm.z);
+}
+
+/// Of a grid that the header gives: a protocol's may be another one by now.
+void CompareGrids(const VolumeGrid& job, const VolumeGrid& repeated, Differences& differences) {
+  if (repeated == job) return;
+  const auto compare = [&](absl::string_view part, const std::string& header,
+                           const std::string& of_job) {
+    if (header == of_job) return false;
+    differences.Add(part, header, of_job);
+    return true;
+  };
+  const bool told =
+      compare("grid", Axes(repeated.nx, repeated.ny, repeated.nz), Axes(job.nx, job.ny, job.nz)) ||
+      compare("grid.spacing", Axes(repeated.spacing), Axes(job.spacing)) ||
+      compare("grid.origin", Axes(repeated.origin), Axes(job.origin));
+  if (!told) {
+    differences.Add("grid.direction",
+                    absl::StrCat("(", absl::StrJoin(repeated.direction, ", "), ")"),
+                    absl::StrCat("(", absl::StrJoin(job.direction, ", "), ")"));
+  }
+}
+
+std::string PairText(absl::string_view id, jobs::PairRole role) {
+  return id.empty() ? "none" : absl::StrCat("'", id, "' as ", Name(role));
 }
 
 void CompareIdentity(const jobs::Job& job, const jobs::PatientStudy& repeated,
@@ -97,6 +132,17 @@ absl::Status CheckSameAcquisition(const jobs::Job& job, const AcquisitionRequest
   differences.Compare("patient_position", Name(repeated.patient_position),
                       Name(job.facts.patient_position));
   CompareFrames(job.facts, repeated, differences);
+  if (repeated.tube_voltage_kv != job.facts.tube_voltage_kv) {
+    differences.Add("tube_voltage_kv", absl::StrCat(repeated.tube_voltage_kv),
+                    absl::StrCat(job.facts.tube_voltage_kv));
+  }
+  if (repeated.names_grid) {
+    CompareGrids(job.grid, std::get<VolumeGrid>(repeated.grid), differences);
+  }
+  if (repeated.pair_id != job.pair_id || repeated.pair_role != job.pair_role) {
+    differences.Add("pair", PairText(repeated.pair_id, repeated.pair_role),
+                    PairText(job.pair_id, job.pair_role));
+  }
   if (!repeated.calibration_name.empty()) {
     differences.Compare("calibration", repeated.calibration_name,
                         job.facts.calibration ? job.facts.calibration->name : "");
