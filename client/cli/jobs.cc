@@ -37,8 +37,11 @@ struct NodeJob {
   v1::Job job;
 };
 
-/// Why it failed, else how much there is to know of its volume.
+/// Why it failed, what it waits for, else how much there is to know of its volume.
 std::string NoteOf(const v1::Job& job) {
+  if (job.has_awaits_console_until_time()) {
+    return absl::StrCat("waits for its console until ", LocalTime(job.awaits_console_until_time()));
+  }
   if (!job.error_message().empty() || job.warning_size() == 0) return job.error_message();
   return job.warning_size() == 1 ? "1 warning" : absl::StrCat(job.warning_size(), " warnings");
 }

@@ -9,6 +9,7 @@
 #include "proto/wire/arm_bounds.h"
 #include "proto/wire/geometry.h"
 #include "proto/wire/illegal.h"
+#include "proto/wire/mistakes.h"
 
 namespace isocenter::wire {
 namespace {
@@ -69,13 +70,31 @@ absl::StatusOr<Trajectory> ListedMatrices(const v1::AcquisitionHeader& header) {
   return trajectory;
 }
 
+/// As CheckArmBounds of matrices, of what the header itself says.
+absl::Status CheckCircle(const v1::CircularTrajectory& circle) {
+  Mistakes mistakes;
+  const double isocenter = circle.source_to_isocenter_mm();
+  if (!(isocenter >= kLeastSourceToIsocenterMm && isocenter <= kMostSourceToIsocenterMm)) {
+    mistakes.Add(
+        Illegal("circular.source_to_isocenter_mm", absl::StrCat(isocenter),
+                absl::StrCat(kLeastSourceToIsocenterMm, " to ", kMostSourceToIsocenterMm, " mm")));
+  }
+  const double detector = circle.source_to_detector_mm();
+  if (!(detector > isocenter && detector <= kMostMagnification * isocenter)) {
+    mistakes.Add(Illegal("circular.source_to_detector_mm", absl::StrCat(detector),
+                         absl::StrCat("above source_to_isocenter_mm (", isocenter, ") up to ",
+                                      kMostMagnification, " times that, in mm")));
+  }
+  if (circle.arc_deg() == 0) {
+    mistakes.Add(Illegal("circular.arc_deg", "0", "the turn of the arm, -720 to 720 and not 0"));
+  }
+  return mistakes.AsStatus();
+}
+
 absl::StatusOr<Trajectory> TrajectoryOf(const v1::AcquisitionHeader& header,
                                         const Detector& detector) {
   if (header.has_circular()) {
     const v1::CircularTrajectory& circle = header.circular();
-    if (circle.arc_deg() == 0) {
-      return Illegal("circular.arc_deg", "0", "the turn of the arm, -720 to 720 and not 0");
-    }
     return MakeCircularOrbit({.views = static_cast<int>(header.frame_count()),
                               .source_to_isocenter_mm = circle.source_to_isocenter_mm(),
                               .source_to_detector_mm = circle.source_to_detector_mm(),
@@ -100,17 +119,24 @@ absl::StatusOr<Trajectory> TrajectoryOf(const v1::AcquisitionHeader& header,
   return trajectory;
 }
 
-/// All but the trajectory.
+/// All but the trajectory, of which it is only checked what a circle says of itself.
 absl::StatusOr<recon::Acquisition> PixelsFromProto(const v1::AcquisitionHeader& header) {
+  const absl::StatusOr<Detector> detector = DetectorFromProto(header.detector());
+  const absl::StatusOr<recon::PixelType> pixel_type = PixelTypeFromProto(header.pixel_type());
+  Mistakes mistakes;
+  mistakes.Add(detector.status());
+  mistakes.Add(pixel_type.status());
+  if (header.frame_count() < 1 || header.frame_count() > uint32_t{kMaxViews}) {
+    mistakes.Add(Illegal("frame_count", absl::StrCat(header.frame_count()),
+                         absl::StrCat("1 to ", kMaxViews)));
+  }
+  if (header.has_circular()) mistakes.Add(CheckCircle(header.circular()));
+  ISO_RETURN_IF_ERROR(mistakes.AsStatus());
   recon::Acquisition acquisition;
-  ISO_ASSIGN_OR_RETURN(acquisition.detector, DetectorFromProto(header.detector()));
-  ISO_ASSIGN_OR_RETURN(acquisition.pixel_type, PixelTypeFromProto(header.pixel_type()));
+  acquisition.detector = *detector;
+  acquisition.pixel_type = *pixel_type;
   if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
     acquisition.i0_counts = header.i0_counts();
-  }
-  if (header.frame_count() < 1 || header.frame_count() > uint32_t{kMaxViews}) {
-    return Illegal("frame_count", absl::StrCat(header.frame_count()),
-                   absl::StrCat("1 to ", kMaxViews));
   }
   return acquisition;
 }

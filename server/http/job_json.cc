@@ -118,6 +118,8 @@ Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
       {"deadline", TimeJson(job.deadline)},
       {"predicted_finish_time",
        job.state >= jobs::JobState::kExporting ? Json(nullptr) : TimeJson(job.predicted_finish)},
+      {"awaits_console_until_time",
+       jobs::AwaitsConsole(job) ? TimeJson(job.awaits_console_until) : Json(nullptr)},
       {"error", ErrorJson(job.error)},
       {"progress", MembersJson(job.progress)},
       {"frames_per_second", OptionalJson(frames_per_second)},

@@ -350,6 +350,9 @@ struct Job {
   std::vector<JobWarning> warnings;                      // the first kMostWarnings
   std::shared_ptr<const Preview> preview;                // null: none yet; not stored
   absl::Time predicted_finish = absl::InfiniteFuture();  // of the volume; not stored
+  /// Until when an acquisition waits for a stream that goes on with it; InfiniteFuture: it does
+  /// not. Not stored.
+  absl::Time awaits_console_until = absl::InfiniteFuture();
   JobResult result;                                      // complete once the state is kCompleted
   absl::Time create_time = absl::InfinitePast();
   absl::Time end_time = absl::InfinitePast();
@@ -357,6 +360,10 @@ struct Job {
 
 inline bool IsRefinement(const Job& job) { return !job.refinement.algorithm.empty(); }
 inline bool IsSecondPass(const Job& job) { return job.refinement.second_pass.has_value(); }
+/// Whether its stream is broken, and another may go on with it.
+inline bool AwaitsConsole(const Job& job) {
+  return job.state == JobState::kReceiving && job.awaits_console_until != absl::InfiniteFuture();
+}
 /// Whether frames were acquired for the job: it is neither a refinement nor a subtraction.
 inline bool IsAcquisition(const Job& job) {
   return !IsRefinement(job) && job.pair_role != PairRole::kSubtraction;

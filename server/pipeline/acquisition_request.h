@@ -68,7 +68,7 @@ struct AcquisitionRequest {
   /// What the server does with the frames once the volume is stored.
   std::optional<RefinementRequest> refinement;
   std::variant<AutoGridSize, VolumeGrid> grid;
-  bool grid_is_headers = false;  // and not the protocol's
+  bool names_grid = false;  // `grid` is what the console says, not the protocol
   /// This request as it is kept with the frames, for a RequestDecoder.
   std::string record;
 };

@@ -123,6 +123,8 @@ class ReconstructionJob : public ActiveJob {
   Input input() const;
   /// Until when, of SteadyNow, the job waits for its console; InfiniteFuture while it does not.
   absl::Time console_deadline() const;
+  /// Has the table say until when the job waits for its console, or that it does not.
+  void TellConsoleDeadline() ABSL_LOCKS_EXCLUDED(tell_mutex_, mutex_);
 
   bool gives_way() const override { return false; }
   void SeekRun(RunMaker& runs) override;
@@ -202,6 +204,9 @@ class ReconstructionJob : public ActiveJob {
   std::vector<std::weak_ptr<FrameProducer>> listeners_ ABSL_GUARDED_BY(mutex_);  // not attached
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time console_deadline_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  /// What the table says of it: whoever tells it last has read it last.
+  absl::Mutex tell_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  absl::Time told_deadline_ ABSL_GUARDED_BY(tell_mutex_) = absl::InfiniteFuture();
   absl::Time first_frame_time_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   absl::Time last_frame_time_ ABSL_GUARDED_BY(mutex_);
   size_t chunks_scheduled_ ABSL_GUARDED_BY(mutex_) = 0;  // of run_

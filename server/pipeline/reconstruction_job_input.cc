@@ -37,6 +37,7 @@ absl::StatusOr<int64_t> ReconstructionJob::Attach(std::weak_ptr<FrameProducer> p
     previous = producer_.lock();
     stream = AttachNow(std::move(producer));
   }
+  TellConsoleDeadline();
   if (previous != nullptr) {
     previous->OnRefused(
         absl::AbortedError(absl::StrCat("another stream has taken over job '", id_, "'")));
@@ -45,15 +46,22 @@ absl::StatusOr<int64_t> ReconstructionJob::Attach(std::weak_ptr<FrameProducer> p
 }
 
 absl::StatusOr<int64_t> ReconstructionJob::AttachIfFree(std::weak_ptr<FrameProducer> producer) {
-  absl::MutexLock lock(&mutex_);
-  if (IsOver(life_)) {
-    if (reason_.ok()) return ++stream_;  // as Attach
-    return reason_;
+  int64_t stream = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (IsOver(life_)) {
+      if (reason_.ok()) return ++stream_;  // as Attach
+      return reason_;
+    }
+    if (!producer_.expired()) {
+      std::erase_if(listeners_, [](const auto& listener) { return listener.expired(); });
+      listeners_.push_back(std::move(producer));
+      return 0;
+    }
+    stream = AttachNow(std::move(producer));
   }
-  if (producer_.expired()) return AttachNow(std::move(producer));
-  std::erase_if(listeners_, [](const auto& listener) { return listener.expired(); });
-  listeners_.push_back(std::move(producer));
-  return 0;
+  TellConsoleDeadline();
+  return stream;
 }
 
 absl::StatusOr<std::optional<ProjectionMatrix>> ReconstructionJob::MatrixOf(
@@ -203,6 +211,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
   if (!status.ok() && !damaged) return Fail(status);
   if (refused != nullptr) {
     environment_.keeper.OnDeadlineSet();
+    TellConsoleDeadline();
     return refused->OnRefused(status);
   }
   if (status.ok()) {
@@ -278,6 +287,7 @@ void ReconstructionJob::CloseInput() {
       for (const int index : *missing) ledger_.BeginGiveUp(index);
     }
   }
+  TellConsoleDeadline();
   if (!missing.ok()) return Fail(missing.status());
   absl::Status recorded = GiveUp(*missing);
   if (recorded.ok()) recorded = spool_->Finish();
@@ -305,6 +315,7 @@ void ReconstructionJob::Detach(int64_t stream) {
     console_deadline_ = SteadyNow() + absent_.limit;
   }
   environment_.keeper.OnDeadlineSet();
+  TellConsoleDeadline();
 }
 
 ReconstructionJob::Absence ReconstructionJob::EndSending(int64_t stream) {
@@ -341,6 +352,23 @@ ReconstructionJob::Input ReconstructionJob::input() const {
 absl::Time ReconstructionJob::console_deadline() const {
   absl::MutexLock lock(&mutex_);
   return IsOver(life_) ? absl::InfiniteFuture() : console_deadline_;
+}
+
+void ReconstructionJob::TellConsoleDeadline() {
+  // Also while the table is told, so that of two threads the later one has the last word.
+  absl::MutexLock tell_lock(&tell_mutex_);
+  absl::Time deadline = absl::InfiniteFuture();
+  {
+    absl::MutexLock lock(&mutex_);
+    // A console that has sent all is not waited for.
+    if (!IsOver(life_) && input_ == InputState::kOpen && !ledger_.complete()) {
+      deadline = console_deadline_;
+    }
+  }
+  if (deadline == told_deadline_) return;
+  told_deadline_ = deadline;
+  const absl::Time until = Now() + (deadline - SteadyNow());
+  environment_.table.Update(id_, [&](Job& job) { job.awaits_console_until = until; });
 }
 
 absl::Time ReconstructionJob::EndIfOverdue() {

@@ -90,6 +90,7 @@ absl::Status Recovery::GoOnWithAcquisition(const jobs::Job& job) {
                                   " frames were given up before the service was started again")});
   }
   acquisitions_.Begin(recovered);
+  recovered->TellConsoleDeadline();
   if (input.present > 0) acquisitions_.OnFirstFrame(*recovered);
   return absl::OkStatus();
 }

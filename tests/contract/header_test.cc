@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
 
 namespace isocenter::testing {
@@ -233,13 +234,56 @@ TEST_F(HeaderTest, NamesAndNumbersBesides) {
                 Invalid({"continues_job_id", "1 to 64 of [A-Za-z0-9_.-]"}));
   }
   EXPECT_THAT(Refusal([](auto& h) { h.set_tube_voltage_kv(-1); }),
-              Invalid({"tube_voltage_kv is -1", "0 to 300"}));
+              Invalid({"tube_voltage_kv is -1", "0 (unknown) or 10 to 300 kV"}));
   EXPECT_THAT(Refusal([](auto& h) { h.set_body_part_examined("head"); }),
               Invalid({"body_part_examined is 'head'", "[A-Z0-9_ ]"}));
   EXPECT_THAT(Refusal([](auto& h) { h.set_patient_position("HFU"); }),
               Invalid({"patient_position is 'HFU'", "HFS, HFP", "FFDL"}));
   EXPECT_THAT(Refusal([](auto& h) { h.set_series_description(std::string(65, 'a')); }),
               Invalid({"series_description", "at most 64"}));
+}
+
+TEST_F(HeaderTest, OtherUnitsThanTheseAreRefused) {
+  for (const double megavolts_or_volts : {0.109, 109000.}) {
+    EXPECT_THAT(Refusal([&](auto& h) { h.set_tube_voltage_kv(megavolts_or_volts); }),
+                Invalid({"tube_voltage_kv is ", "legal is 0 (unknown) or 10 to 300 kV"}));
+  }
+  const auto arm = [](double isocenter, double detector) {
+    return [=](auto& h) {
+      h.mutable_circular()->set_source_to_isocenter_mm(isocenter);
+      h.mutable_circular()->set_source_to_detector_mm(detector);
+    };
+  };
+  // Metres, centimetres, and one of each.
+  EXPECT_THAT(Refusal(arm(0.75, 1.2)),
+              Invalid({"circular.source_to_isocenter_mm is 0.75; legal is 100 to 10000 mm"}));
+  EXPECT_THAT(Refusal(arm(75, 120)),
+              Invalid({"circular.source_to_isocenter_mm is 75; legal is 100 to 10000 mm"}));
+  EXPECT_THAT(Refusal(arm(750, 1.2)),
+              Invalid({"circular.source_to_detector_mm is 1.2; legal is above "
+                       "source_to_isocenter_mm (750) up to 10 times that, in mm"}));
+  EXPECT_THAT(Refusal(arm(750, 12000)), Invalid({"circular.source_to_detector_mm is 12000"}));
+}
+
+// Who mends one mistake should not learn of the next by another refusal.
+TEST_F(HeaderTest, AllMistakesAreToldAtOnce) {
+  const auto wrong = [](auto& h) {
+    h.mutable_patient_study()->set_patient_sex("W");
+    h.mutable_patient_study()->set_study_date("1.3.2026");
+    h.set_station_name("room 1");
+    h.set_tube_voltage_kv(0.109);
+    h.set_frame_rate_hz(-1);
+    h.mutable_detector()->set_columns(0);
+    h.mutable_circular()->set_source_to_isocenter_mm(75);
+    h.mutable_grid()->set_nx(0);
+  };
+  const CapturedLog log;
+  EXPECT_THAT(Refusal(wrong),
+              Invalid({"patient_sex is", "study_date is", "station_name is 'room 1'",
+                       "tube_voltage_kv is 0.109", "frame_rate_hz is -1", "columns is 0",
+                       "source_to_isocenter_mm is 75", "grid.nx is 0"}));
+  // One of them may identify a patient, so none of it is written down.
+  EXPECT_THAT(log.text(), ::testing::Not(::testing::HasSubstr("room 1")));
 }
 
 TEST_F(HeaderTest, TooLongAMessage) {

@@ -144,6 +144,80 @@ TEST_F(ResumeTest, AResultIsToldOnlyToItsAcquisition) {
   EXPECT_NE(ResumeAs(job_id)->End().result(), nullptr);
 }
 
+// Its volume would be of another grid, or of other values, than the console asked for.
+TEST_F(ResumeTest, ARepeatedRequestIdOfAnEndedJobIsHeldAgainstWhatItsVolumeIsOf) {
+  v1::AcquisitionHeader header = SmallHeader();
+  header.set_request_id("once");
+  header.set_tube_voltage_kv(90);
+  const Answer first = Acquire(WholeAcquisition(header));
+  ASSERT_NE(first.result(), nullptr) << first.status.error_message();
+  const auto refused = [&](std::vector<const char*> parts,
+                           const std::function<void(v1::AcquisitionHeader&)>& change) {
+    parts.insert(parts.begin(), {"request_id is 'once'", first.result()->job_id().c_str()});
+    EXPECT_THAT(Refusal([&](auto& h) {
+                  h = header;
+                  change(h);
+                }),
+                Invalid(std::move(parts)));
+  };
+  refused({"grid is 16x32x32 voxels, the job's is 32x32x32 voxels"},
+          [](auto& h) { h.mutable_grid()->set_nx(16); });
+  refused({"grid.spacing is (4, 4, 2) mm, the job's is (4, 4, 4) mm"},
+          [](auto& h) { h.mutable_grid()->set_spacing_z_mm(2); });
+  refused({"grid.origin is (-61.9, ", ", the job's is (-62, "}, [](auto& h) {
+    h.mutable_grid()->set_centered(false);
+    h.mutable_grid()->set_origin_x_mm(-61.9);
+    h.mutable_grid()->set_origin_y_mm(-62);
+    h.mutable_grid()->set_origin_z_mm(-62);
+  });
+  refused({"tube_voltage_kv is 110, the job's is 90"}, [](auto& h) { h.set_tube_voltage_kv(110); });
+  refused({"pair is 'p' as mask, the job's is none"}, [](auto& h) {
+    h.mutable_pair()->set_pair_id("p");
+    h.mutable_pair()->set_role(v1::PAIR_ROLE_MASK);
+  });
+  header.clear_grid();  // the protocol's, which is not compared
+  const Answer again = Acquire({HeaderMessage(header), FinishMessage()});
+  ASSERT_NE(again.result(), nullptr) << again.status.error_message();
+  EXPECT_EQ(again.result()->SerializeAsString(), first.result()->SerializeAsString());
+}
+
+TEST_F(ResumeTest, TheEmptyBeamIsThatOfTheJob) {
+  v1::AcquisitionHeader header = SmallHeader();
+  header.set_request_id("once");
+  header.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
+  header.set_i0_counts(60000);
+  const auto call = Begin(HeaderMessage(header));
+  call->Break();
+  const auto other = [&](auto& h) {
+    h = header;
+    h.set_i0_counts(30000.5);
+  };
+  EXPECT_THAT(Refusal(other), Invalid({"i0_counts is 30000.5, the job's is 60000"}));
+  EXPECT_THAT(ResumeRefusal(call->job_id, other), Invalid({"i0_counts is 30000.5"}));
+  EXPECT_EQ(Begin(HeaderMessage(header))->job_id, call->job_id);
+}
+
+TEST_F(ResumeTest, AJobSaysUntilWhenItWaitsForItsConsole) {
+  const auto call = Begin(HeaderMessage(SmallHeader()));
+  ASSERT_TRUE(call->Write(0, 10) && call->ReadAcknowledgement(9));
+  EXPECT_FALSE(GetJob(call->job_id).has_awaits_console_until_time());
+  const absl::Time before = absl::Now();
+  call->Break();
+  ASSERT_TRUE(Eventually([&] { return GetJob(call->job_id).has_awaits_console_until_time(); }));
+  const absl::Time until =
+      absl::FromUnixSeconds(GetJob(call->job_id).awaits_console_until_time().seconds());
+  EXPECT_GT(until, before);
+  EXPECT_LT(until, absl::Now() + absl::Minutes(10));
+  const auto again = ResumeAs(call->job_id);
+  EXPECT_FALSE(GetJob(call->job_id).has_awaits_console_until_time());
+  Complete(*again, 10);
+  EXPECT_FALSE(GetJob(call->job_id).has_awaits_console_until_time());
+  // After a restart nobody is there yet.
+  const std::string broken = BrokenJob();
+  RestartService();
+  EXPECT_TRUE(GetJob(broken).has_awaits_console_until_time());
+}
+
 TEST_F(ResumeTest, ARepeatedRequestIdSaysWhatDiffers) {
   v1::AcquisitionHeader header = SmallHeader();
   header.set_request_id("once");
@@ -158,13 +232,10 @@ TEST_F(ResumeTest, ARepeatedRequestIdSaysWhatDiffers) {
   EXPECT_THAT(log.text(), Not(HasSubstr("P2")));
 }
 
-// The same frames with it are another volume, and the job's would be believed to be that.
-TEST_F(ResumeTest, WhatMakesAnotherVolumeOfTheSameFramesIsAnotherAcquisition) {
+// Of matrices that are listed, nothing else tells it.
+TEST_F(ResumeTest, AnotherPixelPitchIsAnotherAcquisition) {
   v1::AcquisitionHeader begun = SmallHeader();
   begun.set_request_id("once");
-  begun.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
-  begun.set_i0_counts(60000);
-  begun.set_tube_voltage_kv(90);
   const auto call = Begin(HeaderMessage(begun));
   const auto refused = [&](const char* part,
                            const std::function<void(v1::AcquisitionHeader&)>& change) {
@@ -174,23 +245,10 @@ TEST_F(ResumeTest, WhatMakesAnotherVolumeOfTheSameFramesIsAnotherAcquisition) {
                 }),
                 Invalid({"request_id is 'once'", part}));
   };
-  refused("i0_counts is 30000, the job's is 60000", [](auto& h) { h.set_i0_counts(30000); });
-  refused("tube_voltage_kv is 120, the job's is 90", [](auto& h) { h.set_tube_voltage_kv(120); });
   refused("detector.pitch_u_mm is",
           [](auto& h) { h.mutable_detector()->set_pitch_u_mm(1.01 * h.detector().pitch_u_mm()); });
   refused("detector.pitch_v_mm is",
           [](auto& h) { h.mutable_detector()->set_pitch_v_mm(1.01 * h.detector().pitch_v_mm()); });
-  refused("grid is 8x9x10 voxels of 1 x 2 x 3 mm from (0, 0, -1), the job's is", [](auto& h) {
-    v1::VolumeGrid grid;
-    grid.set_nx(8);
-    grid.set_ny(9);
-    grid.set_nz(10);
-    grid.set_spacing_x_mm(1);
-    grid.set_spacing_y_mm(2);
-    grid.set_spacing_z_mm(3);
-    grid.set_origin_z_mm(-1);
-    *h.mutable_grid() = grid;
-  });
 }
 
 TEST_F(ResumeTest, AnOlderConsoleGoesOnWithoutAHeaderAndTheLogSaysSo) {

@@ -8,7 +8,7 @@ export function job(over) {
     job_id: 'JOB', state: 'completed', job_class: 'live', protocol: 'head_soft', station_name: 'AXIOM-1', accession_number: 'A1234',
     study_instance_uid: '2.25.329800735698586629295641978511506172918', pair_id: null, pair_role: 'none', refines_job_id: null, second_pass: null,
     source_job_ids: [], create_time: iso(Date.now() - 60_000), end_time: null, deadline: null, predicted_finish_time: null,
-    error: null, frames_per_second: null, has_preview: false, warning_count: 0, result: null, ...rest,
+    awaits_console_until_time: null, error: null, frames_per_second: null, has_preview: false, warning_count: 0, result: null, ...rest,
     progress: {
       frames_received: 0, frames_backprojected: 0, frames_total: 400, frames_lost: 0, slices_exported: 0, slices_total: 96,
       iterations_done: 0, iterations_total: 0, refined_fraction: 0, ...progress,

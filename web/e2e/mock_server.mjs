@@ -239,7 +239,7 @@ export class MockServer {
     if (path === 'transfers') return json(this.transferPage(query));
     if (path === 'jobs') return json(this.jobPage(query));
     if (path === 'filters') return json(this.filters());
-    if (path === 'quality') return json({ results: this.quality, truncated: false });
+    if (path === 'quality') return json({ results: this.qualityOf(query), truncated: false });
     if (path === 'calibrations') return json({ calibrations: this.calibrations, truncated: false });
     if (path === 'refinements') return json({ refinements: fixtures.REFINEMENTS });
     const job = this.jobs.get(decodeURIComponent(parts[1] ?? ''));
@@ -302,7 +302,18 @@ export class MockServer {
         oldest_seconds: count('queued') > 0 ? 100 : null, ...(this.pauses[name] ?? { reason: null, attempts: 0, next_try_time: null }),
       };
     });
-    return { enabled: this.destinations.length > 0, destinations, transfers: this.transfers.filter(matches), next_page_token: null };
+    return { enabled: this.destinations.length > 0, destinations, transfers: this.transfers.filter(matches).map((t) => this.withJob(t)), next_page_token: null };
+  }
+
+  // Of a job that is deleted nothing is known any more.
+  withJob(transfer) {
+    const { station_name = null, protocol = null, create_time: job_create_time = null } = this.jobs.get(transfer.job_id) ?? {};
+    return { ...transfer, station_name, protocol, job_create_time };
+  }
+
+  qualityOf(query) {
+    const matches = (result) => (query.get('station') ?? result.station_name) === result.station_name && (query.get('protocol') ?? result.protocol) === result.protocol;
+    return this.quality.filter(matches);
   }
 
   filters() {

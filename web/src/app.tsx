@@ -54,7 +54,7 @@ function screen(path: string[], query: URLSearchParams) {
     case undefined: return <Overview />;
     case 'jobs': return path[1] ? <Job key={path[1]} jobId={path[1]} query={query} /> : <Jobs query={query} />;
     case 'dicom': return <Transfers query={query} />;
-    case 'quality': return <QualityScreen />;
+    case 'quality': return <QualityScreen query={query} />;
     case 'node': return <Node />;
     default: return <><h1 class="hidden">No such page</h1><p class="problem">There is no such page. <a href="#/">Overview</a></p></>;
   }

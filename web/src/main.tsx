@@ -13,10 +13,9 @@ keepFocus();
 const place = rememberedPlace();
 if (place.startsWith('#') && location.hash === '') history.replaceState(null, '', place);
 const store = new Store(new Api((input, init) => fetch(input, init)));
-// A laptop that wakes up, or a network that is back, need not wait for the next try.
+// A network that is back need not wait for the next try, nor a tab that is looked at again.
 addEventListener('online', () => store.retryNow());
-document.addEventListener('visibilitychange', () => {
-  if (!document.hidden) store.retryNow();
-});
+document.addEventListener('visibilitychange', () => store.setVisible(!document.hidden));
+store.setVisible(!document.hidden);
 void store.begin();
 render(<StoreContext.Provider value={store}><App /></StoreContext.Provider>, document.getElementById('app')!);

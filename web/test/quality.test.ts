@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { figureName } from '../src/lib/figures.ts';
-import { type Result, seriesOf, shownNames } from '../src/screens/quality.tsx';
+import { type Result, failedOf, seriesOf } from '../src/lib/quality_results.ts';
+import { shownNames } from '../src/screens/quality.tsx';
 
 const result = (station_name: string, protocol: string, id: string): Result => ({
   id, station_name, protocol, job_id: null, phantom: null, record_time: '2026-03-01T09:30:00Z', recorded_by: null, baseline: false, passed: null,
@@ -21,4 +22,14 @@ test('what was not measured is among the figures, and few are shown at first', (
 test('figures are called by their names, with the unit', () => {
   const names = { noise_hu: 'noise, HU', mtf50_edge_per_mm: 'MTF 50 % edge, 1/mm', slice_fwhm_mm: 'slice FWHM, mm', detectability_10mm: 'detectability 10 mm', 'cnr_low-30': 'CNR low-30', linearity_slope: 'linearity slope' };
   assert.deepEqual(Object.keys(names).map(figureName), Object.values(names));
+});
+
+test('a test that was not passed stays bad news until a later one is passed or becomes the baseline', () => {
+  const judged = (id: string, passed: boolean | null, baseline = false): Result => ({ ...result('a', 'head', id), passed, baseline });
+  assert.equal(failedOf([judged('2', false), judged('1', true)])?.id, '2');
+  assert.equal(failedOf([judged('3', null), judged('2', false), judged('1', true)])?.id, '2', 'one that could not be judged mends nothing');
+  assert.equal(failedOf([judged('3', true), judged('2', false)]), null);
+  assert.equal(failedOf([judged('3', null, true), judged('2', false)]), null);
+  assert.equal(failedOf([judged('1', null)]), null);
+  assert.equal(failedOf([]), null);
 });

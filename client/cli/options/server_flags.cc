@@ -89,8 +89,11 @@ void AddXraySystemFlags(flags::Command command, v1::AcquisitionHeader& header) {
       .OneOf({"HFS", "HFP", "HFDR", "HFDL", "FFS", "FFP", "FFDR", "FFDL"})
       .Group(kGroup);
   text("--laterality", header.mutable_laterality(), "L or R, of a body part that there are two of");
-  number(
-      "--tube-voltage", [h](double v) { h->set_tube_voltage_kv(v); }, 300, "in kV");
+  command
+      .AddSetter<double>(
+          "--tube-voltage", [h](double v) { h->set_tube_voltage_kv(v); }, "in kV")
+      .Range(10.0, 300.0)
+      .Group(kGroup);
   number(
       "--tube-current", [h](double v) { h->mutable_exposure()->set_tube_current_ma(v); }, 1e4,
       "mean of the frames, in mA");

@@ -157,6 +157,9 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
   if (job.has_predicted_finish_time()) {
     json["predicted_finish_time"] = JsonTime(job.predicted_finish_time());
   }
+  if (job.has_awaits_console_until_time()) {
+    json["awaits_console_until_time"] = JsonTime(job.awaits_console_until_time());
+  }
   if (job.has_calibration()) json["calibration"] = ToJson(job.calibration());
   if (job.has_geometry()) json["geometry"] = ToJson(job.geometry());
   if (!job.pair_id().empty()) {

@@ -60,34 +60,6 @@ std::string Frames(int columns, int rows, int bits) {
   return absl::StrCat(columns, "x", rows, " pixels of ", bits, " bits");
 }
 
-std::string Text(const VolumeGrid& grid) {
-  return absl::StrFormat("%dx%dx%d voxels of %.6g x %.6g x %.6g mm from (%.6g, %.6g, %.6g)",
-                         grid.nx, grid.ny, grid.nz, grid.spacing.x, grid.spacing.y, grid.spacing.z,
-                         grid.origin.x, grid.origin.y, grid.origin.z);
-}
-
-/// What makes another volume of the same frames.
-void CompareImage(const jobs::Job& job, const AcquisitionRequest& request,
-                  Differences& differences) {
-  const jobs::AcquisitionFacts& facts = job.facts;
-  const recon::Acquisition& repeated = request.acquisition;
-  differences.Compare("detector.pitch_u_mm", repeated.detector.pitch_u_mm,
-                      facts.detector_column_spacing_mm);
-  differences.Compare("detector.pitch_v_mm", repeated.detector.pitch_v_mm,
-                      facts.detector_row_spacing_mm);
-  if (facts.i0_counts && repeated.pixel_type == recon::PixelType::kUint16Counts) {
-    differences.Compare("i0_counts", repeated.i0_counts, *facts.i0_counts);
-  }
-  // Either may leave it open.
-  if (request.tube_voltage_kv > 0 && facts.tube_voltage_kv > 0) {
-    differences.Compare("tube_voltage_kv", request.tube_voltage_kv, facts.tube_voltage_kv);
-  }
-  const auto* grid = std::get_if<VolumeGrid>(&request.grid);
-  if (request.grid_is_headers && grid != nullptr && *grid != job.grid) {
-    differences.Add("grid", Text(*grid), Text(job.grid));
-  }
-}
-
 void CompareFrames(const jobs::AcquisitionFacts& facts, const AcquisitionRequest& request,
                    Differences& differences) {
   const recon::Acquisition& repeated = request.acquisition;
@@ -108,6 +80,53 @@ void CompareFrames(const jobs::AcquisitionFacts& facts, const AcquisitionRequest
   differences.Add("the planned trajectory",
                   absl::StrCat("that of checksum ", hash.substr(0, kShownHash)),
                   absl::StrCat("that of ", facts.trajectory_hash.substr(0, kShownHash)));
+}
+
+std::string Axes(int nx, int ny, int nz) { return absl::StrCat(nx, "x", ny, "x", nz, " voxels"); }
+std::string Axes(const Vec3& mm) {
+  return absl::StrFormat("(%.9g, %.9g, %.9g) mm", mm.x, mm.y, mm.z);
+}
+
+/// Of a grid that the header gives: a protocol's may be another one by now.
+void CompareGrids(const VolumeGrid& job, const VolumeGrid& repeated, Differences& differences) {
+  if (repeated == job) return;
+  const auto compare = [&](absl::string_view part, const std::string& header,
+                           const std::string& of_job) {
+    if (header == of_job) return false;
+    differences.Add(part, header, of_job);
+    return true;
+  };
+  const bool told =
+      compare("grid", Axes(repeated.nx, repeated.ny, repeated.nz), Axes(job.nx, job.ny, job.nz)) ||
+      compare("grid.spacing", Axes(repeated.spacing), Axes(job.spacing)) ||
+      compare("grid.origin", Axes(repeated.origin), Axes(job.origin));
+  if (!told) {
+    differences.Add("grid.direction",
+                    absl::StrCat("(", absl::StrJoin(repeated.direction, ", "), ")"),
+                    absl::StrCat("(", absl::StrJoin(job.direction, ", "), ")"));
+  }
+}
+
+/// What makes another volume of the same frames.
+void CompareImage(const jobs::Job& job, const AcquisitionRequest& request,
+                  Differences& differences) {
+  const jobs::AcquisitionFacts& facts = job.facts;
+  const recon::Acquisition& repeated = request.acquisition;
+  differences.Compare("detector.pitch_u_mm", repeated.detector.pitch_u_mm,
+                      facts.detector_column_spacing_mm);
+  differences.Compare("detector.pitch_v_mm", repeated.detector.pitch_v_mm,
+                      facts.detector_row_spacing_mm);
+  if (facts.i0_counts && repeated.pixel_type == recon::PixelType::kUint16Counts) {
+    differences.Compare("i0_counts", repeated.i0_counts, *facts.i0_counts);
+  }
+  differences.Compare("tube_voltage_kv", request.tube_voltage_kv, facts.tube_voltage_kv);
+  if (request.names_grid) {
+    CompareGrids(job.grid, std::get<VolumeGrid>(request.grid), differences);
+  }
+}
+
+std::string PairText(absl::string_view id, jobs::PairRole role) {
+  return id.empty() ? "none" : absl::StrCat("'", id, "' as ", Name(role));
 }
 
 void CompareIdentity(const jobs::Job& job, const jobs::PatientStudy& repeated,
@@ -134,6 +153,10 @@ absl::Status CheckSameAcquisition(const jobs::Job& job, const AcquisitionRequest
                       Name(job.facts.patient_position));
   CompareFrames(job.facts, repeated, differences);
   CompareImage(job, repeated, differences);
+  if (repeated.pair_id != job.pair_id || repeated.pair_role != job.pair_role) {
+    differences.Add("pair", PairText(repeated.pair_id, repeated.pair_role),
+                    PairText(job.pair_id, job.pair_role));
+  }
   if (!repeated.calibration_name.empty()) {
     differences.Compare("calibration", repeated.calibration_name,
                         job.facts.calibration ? job.facts.calibration->name : "");

@@ -241,6 +241,9 @@ v1::Job ToProto(const jobs::Job& job) {
   if (!complete && job.predicted_finish != absl::InfiniteFuture()) {
     *proto.mutable_predicted_finish_time() = TimestampToProto(job.predicted_finish);
   }
+  if (jobs::AwaitsConsole(job)) {
+    *proto.mutable_awaits_console_until_time() = TimestampToProto(job.awaits_console_until);
+  }
   return proto;
 }
 

@@ -11,6 +11,7 @@
 #include "proto/wire/acquisition.h"
 #include "proto/wire/geometry.h"
 #include "proto/wire/header_texts.h"
+#include "proto/wire/mistakes.h"
 #include "server/jobs/job.h"
 #include "server/jobs/private_error.h"
 #include "server/rpc/translation/field_checks.h"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr double kLongestDeadline = 604800;  // a week, in seconds
 constexpr double kHighestFrameRate = 10000;
+constexpr double kLeastTubeVoltage = 10, kMostTubeVoltage = 300;  // kV
 
 jobs::PatientStudy PatientStudyOf(const v1::PatientStudy& study) {
   return {.patient_name = study.patient_name(),
@@ -82,33 +84,58 @@ jobs::Equipment EquipmentOf(const v1::Equipment& equipment) {
           .institutional_department_name = equipment.institutional_department_name()};
 }
 
+absl::Status CheckContinuedJob(const std::string& job_id) {
+  if (job_id.empty()) return absl::OkStatus();
+  const absl::Status legal = jobs::CheckJobId(job_id);
+  if (legal.ok()) return legal;
+  return absl::InvalidArgumentError(absl::StrCat("continues_job_id: ", legal.message()));
+}
+
+/// Below the lowest of any tube are megavolts, and kilovolts that were divided once too often.
+absl::Status CheckTubeVoltage(double kilovolts) {
+  if (kilovolts == 0 || (kilovolts >= kLeastTubeVoltage && kilovolts <= kMostTubeVoltage)) {
+    return absl::OkStatus();
+  }
+  return Illegal(
+      "tube_voltage_kv", absl::StrCat(kilovolts),
+      absl::StrCat("0 (unknown) or ", kLeastTubeVoltage, " to ", kMostTubeVoltage, " kV"));
+}
+
+absl::Status CheckUpTo(absl::string_view field, double value, double most) {
+  if (value >= 0 && value <= most) return absl::OkStatus();
+  return Illegal(field, absl::StrCat(value), absl::StrCat("0 to ", most));
+}
+
+/// All but what the kernels are told of.
 absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
-  ISO_RETURN_IF_ERROR(jobs::MarkPrivate(wire::CheckPrivateTexts(header)));
-  ISO_RETURN_IF_ERROR(wire::CheckOtherTexts(header));
-  if (!header.continues_job_id().empty()) {
-    const absl::Status legal = jobs::CheckJobId(header.continues_job_id());
-    if (!legal.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("continues_job_id: ", legal.message()));
-    }
+  wire::Mistakes mistakes;
+  mistakes.Add(jobs::MarkPrivate(wire::CheckPrivateTexts(header)));
+  mistakes.Add(wire::CheckOtherTexts(header));
+  mistakes.Add(CheckContinuedJob(header.continues_job_id()));
+  if (!header.patient_position().empty()) {
+    mistakes.Add(ParsePatientPosition(header.patient_position()).status());
   }
-  if (!(header.tube_voltage_kv() >= 0 && header.tube_voltage_kv() <= 300)) {
-    return Illegal("tube_voltage_kv", absl::StrCat(header.tube_voltage_kv()), "0 to 300");
-  }
-  if (!(header.deadline_seconds() >= 0 && header.deadline_seconds() <= kLongestDeadline)) {
-    return Illegal("deadline_seconds", absl::StrCat(header.deadline_seconds()),
-                   absl::StrCat("0 to ", kLongestDeadline));
-  }
-  if (!(header.frame_rate_hz() >= 0 && header.frame_rate_hz() <= kHighestFrameRate)) {
-    return Illegal("frame_rate_hz", absl::StrCat(header.frame_rate_hz()),
-                   absl::StrCat("0 to ", kHighestFrameRate));
-  }
-  return CheckExposure("exposure", header.exposure());
+  mistakes.Add(CheckTubeVoltage(header.tube_voltage_kv()));
+  mistakes.Add(CheckUpTo("deadline_seconds", header.deadline_seconds(), kLongestDeadline));
+  mistakes.Add(CheckUpTo("frame_rate_hz", header.frame_rate_hz(), kHighestFrameRate));
+  mistakes.Add(CheckExposure("exposure", header.exposure()));
+  mistakes.Add(JobClassFromProto(header.job_class()).status());
+  mistakes.Add(PhaseCycleOf(header.phase_cycle()).status());
+  if (header.has_pair()) mistakes.Add(PairRoleOf(header.pair()).status());
+  return mistakes.AsStatus();
 }
 
 absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHeader& header,
                                                        const config::Protocol& protocol,
                                                        int64_t max_message_bytes) {
-  ISO_RETURN_IF_ERROR(CheckHeader(header));
+  absl::StatusOr<recon::Acquisition> acquisition = AcquisitionOf(header, max_message_bytes);
+  absl::StatusOr<VolumeGrid> grid;
+  if (header.has_grid()) grid = wire::GridFromProto(header.grid());
+  wire::Mistakes mistakes;
+  mistakes.Add(CheckHeader(header));
+  mistakes.Add(acquisition.status());
+  if (header.has_grid()) mistakes.Add(grid.status());
+  ISO_RETURN_IF_ERROR(mistakes.AsStatus());
   PatientPosition patient_position = PatientPosition::kHfs;
   if (!header.patient_position().empty()) {
     ISO_ASSIGN_OR_RETURN(patient_position, ParsePatientPosition(header.patient_position()));
@@ -147,10 +174,10 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
     ISO_ASSIGN_OR_RETURN(request.pair_role, PairRoleOf(header.pair()));
     request.pair_id = header.pair().pair_id();
   }
-  ISO_ASSIGN_OR_RETURN(request.acquisition, AcquisitionOf(header, max_message_bytes));
+  request.acquisition = *std::move(acquisition);
   if (header.has_grid()) {
-    ISO_ASSIGN_OR_RETURN(request.grid, wire::GridFromProto(header.grid()));
-    request.grid_is_headers = true;
+    request.grid = *grid;
+    request.names_grid = true;
   } else if (protocol.fixed_grid) {
     request.grid = *protocol.fixed_grid;
   } else {

@@ -111,6 +111,8 @@ export interface Job {
   end_time: string | null;
   deadline: string | null;
   predicted_finish_time: string | null;
+  // While its console's stream is broken: until then the scan waits for one that goes on with it.
+  awaits_console_until_time: string | null;
   error: { code: string; message: string } | null;
   progress: JobProgress;
   frames_per_second: number | null;
@@ -346,6 +348,10 @@ export type TransferState = 'queued' | 'sending' | 'sent' | 'committed' | 'faile
 
 export interface Transfer {
   job_id: string;
+  // Of the job; null where it is deleted.
+  station_name: string | null;
+  protocol: string | null;
+  job_create_time: string | null;
   destination: string;
   state: TransferState;
   // What is skipped is not in the total: the destination takes only the other form.

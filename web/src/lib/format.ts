@@ -159,6 +159,12 @@ export function relative(text: string | null | undefined, now: number): string {
   return away > 0 ? `in ${coarse(away)}` : `${coarse(-away)} ago`;
 }
 
+// Of what is waited for: "1 min 35 s left", "no time left".
+export function waitLeft(until: string, now: number): string {
+  const left = (Date.parse(until) - now) / 1000;
+  return left > 0.5 ? `${coarse(left)} left` : 'no time left';
+}
+
 // When something is predicted to end: "finishes in 3 s", "17 s late".
 export function finish(text: string | null | undefined, now: number): string {
   if (!text) return '';

@@ -5,7 +5,7 @@ import { type Job as JobMessage, type JobDetail, type Trace, type Transfers, isA
 import { Convergence } from '../charts/convergence.tsx';
 import { TimelineChart } from '../charts/timeline_chart.tsx';
 import { jobTitle } from '../lib/announcements.ts';
-import { algorithmName, count, finish, fullTime, seconds, words } from '../lib/format.ts';
+import { algorithmName, count, finish, fullTime, seconds, time, waitLeft, words } from '../lib/format.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -48,11 +48,9 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   return (
     <div class="job">
       <Heading job={shown} store={store} />
-      {store.isStalled(shown) && (
-        <p class="notice" role="alert">
-          No frames come any more. The scan waits for its console, which goes on by itself, or by <code>isocenter stream --resume {shown.job_id}</code>; without it the job fails. <DocsLink to="jobFailed" />
-        </p>
-      )}
+      {shown.awaits_console_until_time !== null
+        ? <BrokenStream jobId={shown.job_id} until={shown.awaits_console_until_time} now={store.now()} />
+        : store.isStalled(shown) && <p class="notice" role="alert">No frames come any more, though the console is connected. <DocsLink to="jobFailed" /></p>}
       {shown.error && <Ending error={shown.error} failed={shown.state === 'failed'} />}
       <nav class="tabs" aria-label="Parts of this job">
         {TABS.map(({ id, name }) => (
@@ -65,6 +63,19 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
       {tab === 'timeline' && <TimelineTab job={shown} />}
       {tab === 'details' && <DetailsTab job={shown} />}
       {tab === 'dicom' && <DicomTab jobId={jobId} />}
+    </div>
+  );
+}
+
+// The countdown is not read out anew each second.
+function BrokenStream({ jobId, until, now }: { jobId: string; until: string; now: number }) {
+  return (
+    <div class="notice">
+      <p role="alert">
+        The connection to the console is broken. Until {time(until, now)} the scan waits for the console, which goes on by itself, or by <code>isocenter stream --resume {jobId}</code>.
+        Without it the job fails then, or is completed where its protocol allows for the frames that are missing. <DocsLink to="jobFailed" />
+      </p>
+      <p class="numbers quiet">{waitLeft(until, now)}</p>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { type Job, isActive } from '../api/types.ts';
 import { coarseSeconds, gups, plural, seconds, time } from '../lib/format.ts';
 import { againstText, phaseText } from '../lib/relations.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
-import { Empty, JobProgressBar, StateChip, Time, Warnings } from '../ui/bits.tsx';
+import { ConsoleWait, Empty, JobProgressBar, StateChip, Time, Warnings } from '../ui/bits.tsx';
 
 // `labelledBy`: the heading that says which jobs they are.
 export function JobTable({ jobs, now, labelledBy }: { jobs: Job[]; now: number; labelledBy: string }) {
@@ -41,6 +41,7 @@ function Row({ job, now }: { job: Job; now: number }) {
       <td class="name" data-label="Protocol">{job.protocol}{kind && <span class="quiet"> · {kind}</span>}</td>
       <td data-label="State">
         {isActive(job) ? <JobProgressBar job={job} /> : <StateChip state={job.state} />}
+        <ConsoleWait job={job} now={now} />
         {job.refines_job_id && job.state === 'completed' && <span class="quiet">{whatWasDone(job)}</span>}
         {job.warning_count > 0 && <Warnings count={job.warning_count} />}
         {job.error && <p class="quiet two-lines why" title={job.error.message}>{job.error.message}</p>}

@@ -5,7 +5,7 @@ import { placeOf } from '../lib/docs.ts';
 import { activeOf, bytes, coarseSeconds, finish, fullTime, relative, seconds } from '../lib/format.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
-import { Chip, Empty, Fact, Facts, Gauge, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Chip, ConsoleWait, Empty, Fact, Facts, Gauge, JobProgressBar, StateChip } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { DeviceList } from './devices.tsx';
@@ -111,7 +111,7 @@ function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
               <th scope="row" data-label="Room"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a></th>
               <td data-label="Class">{job.job_class}</td>
               <td data-label="State"><StateChip state={job.state} /></td>
-              <td data-label="Progress"><JobProgressBar job={job} /></td>
+              <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>
               <td class="number" data-label="Deadline">{relative(job.deadline, now)}</td>
               <td class="number" data-label="Finish">{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
             </tr>

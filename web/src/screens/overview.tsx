@@ -7,11 +7,12 @@ import { activeOf, coarseSeconds, count, finish, time } from '../lib/format.ts';
 import { go, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Empty, JobProgressBar, LocalTimes, StateChip, Warnings } from '../ui/bits.tsx';
+import { ConsoleWait, Empty, JobProgressBar, LocalTimes, StateChip, Warnings } from '../ui/bits.tsx';
 import { CopyButton } from '../ui/copy_button.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { later } from '../ui/later.tsx';
 import { Term } from '../ui/term.tsx';
+import { Attention } from './attention.tsx';
 import { DeviceList } from './devices.tsx';
 import { JobTable } from './job_table.tsx';
 import { Nodes } from './nodes.tsx';
@@ -33,6 +34,7 @@ export function Overview() {
   return (
     <div class="overview">
       <h1 class="hidden">Overview</h1>
+      <Attention />
       <section aria-labelledby="rooms">
         <h2 id="rooms">Rooms</h2>
         {rooms.error && !rooms.data && <p class="problem">{rooms.error}</p>}
@@ -156,7 +158,7 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
               <th scope="row" class="name" data-label="Room"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a><br /><span class="quiet">{job.protocol}</span></th>
               <td data-label="State"><StateChip state={job.state} />{job.warning_count > 0 && <Warnings count={job.warning_count} />}</td>
               <td data-label="Class">{job.job_class}</td>
-              <td data-label="Progress"><JobProgressBar job={job} /></td>
+              <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>
               <td class="number" data-label="Frames/s">{job.frames_per_second === null ? '–' : job.frames_per_second.toFixed(1)}</td>
               <td class="number" data-label="Finish" title={time(job.predicted_finish_time, now)}>{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
               <td class="number" data-label="Runs for">{coarseSeconds((now - Date.parse(job.create_time)) / 1000)}</td>

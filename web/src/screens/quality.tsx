@@ -2,32 +2,10 @@
 import { useState } from 'preact/hooks';
 import { figureName } from '../lib/figures.ts';
 import { plural, significant } from '../lib/format.ts';
+import { type Result, type Verdict, seriesOf } from '../lib/quality_results.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked } from '../state/hooks.ts';
 import { Chip, Empty, Time } from '../ui/bits.tsx';
-
-interface Verdict {
-  name: string;
-  value: number | null;
-  baseline: number;
-  tolerance: number;
-  passed: boolean;
-}
-
-export interface Result {
-  id: string;
-  station_name: string;
-  protocol: string;
-  job_id: string | null;
-  phantom: string | null;
-  record_time: string;
-  recorded_by: string | null;
-  baseline: boolean;
-  // Null where there is nothing to compare with.
-  passed: boolean | null;
-  measures: Record<string, number>;
-  verdicts: Verdict[];
-}
 
 interface Answer {
   results: Result[];
@@ -36,21 +14,13 @@ interface Answer {
 
 const ASK_MS = 30_000;
 
-// Of each room and protocol its results, newest first.
-export function seriesOf(results: Result[]): Result[][] {
-  const series = new Map<string, Result[]>();
-  for (const result of results) {
-    const key = JSON.stringify([result.station_name, result.protocol]);
-    series.set(key, [...(series.get(key) ?? []), result]);
-  }
-  return [...series.values()];
-}
-
-export function Quality() {
-  const { data, error } = useAsked<Answer>('quality', { limit: 1000 }, ASK_MS);
+// `only`: of which room and protocol; where they are null, of all.
+export function Quality({ only }: { only: { station: string | null; protocol: string | null } }) {
+  const { station, protocol } = only;
+  const { data, error } = useAsked<Answer>('quality', { limit: 1000, station: station ?? undefined, protocol: protocol ?? undefined }, ASK_MS);
   return (
     <section class="card" aria-labelledby="quality">
-      <header><h1 id="quality">Image quality</h1></header>
+      <header><h1 id="quality">Image quality</h1>{(station || protocol) && <a href="#/quality">All rooms</a>}</header>
       {error && <p class="problem" role="alert">{error}</p>}
       {data?.results.length === 0 && (
         <Empty>No test has been recorded. <code>isocenter qa --job JOB --record</code> measures a scan of a phantom. <a href="docs/qa.html">How</a></Empty>

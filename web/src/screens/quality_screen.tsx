@@ -2,6 +2,6 @@
 import { Calibrations } from './calibrations.tsx';
 import { Quality } from './quality.tsx';
 
-export function QualityScreen() {
-  return <div class="quality"><Quality /><Calibrations /></div>;
+export function QualityScreen({ query }: { query: URLSearchParams }) {
+  return <div class="quality"><Quality only={{ station: query.get('station'), protocol: query.get('protocol') }} /><Calibrations /></div>;
 }

@@ -3,7 +3,7 @@ import { type Job, type Room, isActive } from '../api/types.ts';
 import { count, finish, framesPerSecond, gups, seconds } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import type { Store } from '../state/store.ts';
-import { Chip, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Chip, ConsoleWait, JobProgressBar, StateChip } from '../ui/bits.tsx';
 
 // More rooms than this do not fit as cards above what is active; idle ones are then lines.
 const MOST_CARDS = 12;
@@ -32,17 +32,19 @@ export function Rooms({ rooms, store }: { rooms: Room[]; store: Store }) {
 
 function RoomCard({ room, job, store }: { room: Room; job: Job; store: Store }) {
   const active = isActive(job);
-  const stalled = store.isStalled(job);
+  const broken = job.awaits_console_until_time !== null;
+  const stalled = broken || store.isStalled(job);
   const state = active ? (stalled ? 'stalled' : job.state === 'receiving' ? 'scanning' : 'computing') : 'idle';
   return (
     <article class={`room card ${state}`} aria-label={`Room ${room.station_name}`}>
       <header>
         <h3 title={room.station_name}>{room.station_name}</h3>
-        <Chip kind={state} text={{ scanning: 'Scanning', stalled: 'No frames', computing: 'Computing', idle: 'Idle' }[state]} />
+        <Chip kind={state} text={{ scanning: 'Scanning', stalled: broken ? 'No console' : 'No frames', computing: 'Computing', idle: 'Idle' }[state]} />
       </header>
       {active && (
         <>
           <JobProgressBar job={job} />
+          <ConsoleWait job={job} now={store.now()} />
           <p class="numbers split">
             <span>{job.state === 'receiving' && !stalled ? framesPerSecond(job.frames_per_second) : ''}</span>
             <span>{finish(job.predicted_finish_time, store.now())}</span>

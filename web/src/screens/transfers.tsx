@@ -170,6 +170,17 @@ function ConfirmRetry({ retry, onClose }: { retry: Retry; onClose: () => void })
   );
 }
 
+// Rooms and times are what people know a job by; programs go by its id.
+function JobName({ transfer: t, now }: { transfer: Transfer; now: number }) {
+  const known = t.job_create_time !== null;
+  return (
+    <>
+      <a href={jobHref(t.job_id)}>{known ? <>{[t.station_name, t.protocol].filter(Boolean).join(', ')}, <Time at={t.job_create_time} now={now} /></> : t.job_id}</a>
+      {known && <><br /><span class="quiet id">{t.job_id}</span></>}
+    </>
+  );
+}
+
 export function TransferTable({ transfers, labelledBy }: { transfers: Transfer[]; labelledBy: string }) {
   const store = useStore();
   const [retry, setRetry] = useState<Retry | null>(null);
@@ -189,7 +200,7 @@ export function TransferTable({ transfers, labelledBy }: { transfers: Transfer[]
           {transfers.map((t) => (
             <tr key={`${t.job_id} ${t.destination}`} data-transfer={`${t.job_id} ${t.destination}`} class="link" onClick={rowLink(jobHref(t.job_id))}>
               <td class="numbers" data-label="Queued"><Time at={t.create_time} now={now} /></td>
-              <th scope="row" data-label="Job"><a href={jobHref(t.job_id)} class="id">{t.job_id}</a></th>
+              <th scope="row" class="name" data-label="Job"><JobName transfer={t} now={now} /></th>
               <td data-label="Destination">{t.destination}</td>
               <td data-label="State"><Chip kind={KINDS[t.state] ?? 'waiting'} text={STATES.find(([s]) => s === t.state)?.[1] ?? words(t.state)} /></td>
               <td class="number" data-label="Instances">

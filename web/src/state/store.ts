@@ -55,6 +55,10 @@ export class Store {
   private toldAfter = new Map<string, number>();
   // The event stream has begun once.
   private greeted = false;
+  // Whether somebody who is signed in, or may be, looks at this tab: both have an event stream, as browsers open six connections to
+  // one server over HTTP/1.1, for all tabs together.
+  private wanted = false;
+  private visible = true;
 
   constructor(readonly api: Api, private readonly clock: Clock = wallClock) {
     this.connection = new Connection(
@@ -70,14 +74,14 @@ export class Store {
     if (this.asking) return;
     this.asking = true;
     if (this.expected) {
-      this.connection.start();
+      this.connect();
       void this.loadJobs().catch(() => {});
     }
     try {
       this.takeSession(await this.api.session());
     } catch {
       // The connection says what is wrong, and asks again.
-      this.connection.start();
+      this.connect();
     }
     this.asking = false;
   }
@@ -88,9 +92,9 @@ export class Store {
     rememberSignedIn(session.signed_in);
     if (session.signed_in) {
       this.sessionEnded = false;
-      this.connection.start();
+      this.connect();
     } else {
-      this.connection.stop();
+      this.disconnect();
     }
     this.changed(true);
   }
@@ -102,6 +106,20 @@ export class Store {
 
   retryNow(): void {
     this.connection.retryNow();
+  }
+
+  // A tab that nobody sees gives its event stream back. Seen again, it asks for what its screens show, and events tell what came since.
+  setVisible(visible: boolean): void {
+    if (visible === this.visible) return;
+    this.visible = visible;
+    if (!visible) {
+      this.connection.stop();
+      return;
+    }
+    if (!this.wanted) return;
+    this.connection.start();
+    this.epoch += 1;
+    this.changed(true);
   }
 
   // True where the role of who is signed in suffices; the server decides for itself.
@@ -167,6 +185,16 @@ export class Store {
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
+  }
+
+  private connect(): void {
+    this.wanted = true;
+    if (this.visible) this.connection.start();
+  }
+
+  private disconnect(): void {
+    this.wanted = false;
+    this.connection.stop();
   }
 
   private async load(): Promise<void> {
@@ -259,7 +287,7 @@ export class Store {
 
   private signedOut(): void {
     if (this.session?.signed_in === false) return;
-    this.connection.stop();
+    this.disconnect();
     this.session = null;
     this.expected = false;
     // Of who was signed in, what is still on its way is not taken.

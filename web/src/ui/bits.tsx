@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Job, JobState } from '../api/types.ts';
 import { stageOf } from '../lib/progress.ts';
-import { fullTime, plural, time, utcOffset, words } from '../lib/format.ts';
+import { fullTime, plural, time, utcOffset, waitLeft, words } from '../lib/format.ts';
 
 const STATE_NAMES: Record<JobState, string> = {
   receiving: 'Receiving', reconstructing: 'Reconstructing', refining: 'Refining', exporting: 'Storing',
@@ -29,6 +29,13 @@ export function Warnings({ count }: { count: number }) {
       <span class="sign" aria-hidden="true">!</span>{count}<span class="hidden">{count === 1 ? ' warning' : ' warnings'}</span>
     </span>
   );
+}
+
+// In lists; the job's own screen says what may be done.
+export function ConsoleWait({ job, now }: { job: Job; now: number }) {
+  const until = job.awaits_console_until_time;
+  if (until === null) return null;
+  return <span class="console-wait" title={fullTime(until)}><Chip kind="stalled" text={`Waits for its console until ${time(until, now)}, ${waitLeft(until, now)}`} /></span>;
 }
 
 export function JobProgressBar({ job }: { job: Job }) {

@@ -1,0 +1,98 @@
+// What is seen without looking for it: broken streams, volumes that do not arrive, tests that were not passed; and many tabs at once.
+import assert from 'node:assert/strict';
+import { DONE, LIVE, eventually, job, shown } from './helpers.mjs';
+
+// The browser believes that its user looks at another tab.
+const hide = (page, hidden) => page.evaluate((to) => {
+  Object.defineProperty(document, 'hidden', { configurable: true, get: () => to });
+  document.dispatchEvent(new Event('visibilitychange'));
+}, hidden);
+
+const bottomOf = async (locator) => {
+  const { y, height } = await locator.boundingBox();
+  return y + height;
+};
+
+export const attentionScenarios = {
+  // HTTP/1.1: six connections to one server, whatever the number of tabs.
+  async 'eight tabs: those in the background hold no stream, and catch up when they are looked at'({ page, open, server }) {
+    await open('#/');
+    await shown(page.getByRole('article', { name: 'Room AXIOM-2' }));
+    const tabs = [page];
+    for (let i = 1; i < 8; i += 1) {
+      await hide(tabs.at(-1), true);
+      const next = await page.context().newPage();
+      await next.goto(page.url());
+      await shown(next.getByRole('article', { name: 'Room AXIOM-2' }).getByText('Scanning'));
+      await shown(next.getByText('Live', { exact: true }));
+      tabs.push(next);
+    }
+    await eventually('one stream', () => server.streams.size === 1 || server.streams.size);
+    server.change(LIVE, { progress: { frames_received: 301 } });
+    await hide(tabs.at(-1), true);
+    await hide(page, false);
+    await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText('301 / 400 frames received'));
+    await shown(page.getByText('Live', { exact: true }));
+    await eventually('one stream', () => server.streams.size === 1 || server.streams.size);
+  },
+
+  async 'overview: destinations that are stuck and tests that were not passed are on the first screen, with a way to each'({ page, open, server }) {
+    for (const viewport of [{ width: 1280, height: 800 }, { width: 390, height: 844 }]) {
+      await page.setViewportSize(viewport);
+      await open('#/');
+      const attention = page.getByRole('region', { name: 'Needs attention' });
+      await shown(attention.getByText('association refused: called AE title not recognized'));
+      await shown(attention.getByText(/84 instances failed/));
+      await shown(attention.getByText(/was not passed.*Noise.*24\.1.*20\.3 ±2\.0/i));
+      assert.equal(await attention.getByText('DICOM destination PACS').count(), 0, 'it takes what waits');
+      assert.equal(await attention.getByText('DICOM destination CLOUD').count(), 0);
+      const bottom = await bottomOf(attention);
+      assert.ok(bottom <= viewport.height, `it ends at ${bottom} of ${viewport.height} pixels`);
+    }
+    await page.getByRole('link', { name: 'DICOM destination WORKSTATION' }).click();
+    await eventually('of this destination alone', async () => (await page.locator('.filters select').first().inputValue()) === 'WORKSTATION');
+    await page.goBack();
+    await page.getByRole('link', { name: /^Test of Angio1R+, head_soft$/ }).click();
+    await shown(page.getByRole('heading', { name: /^Angio1R+, head_soft$/ }));
+    assert.equal(await page.locator('.series').count(), 1, 'of this room alone');
+    await page.getByRole('link', { name: 'All rooms' }).click();
+    await shown(page.getByRole('heading', { name: 'Zeego left, head_soft' }));
+    // Where all is well there is nothing.
+    server.quality = server.quality.map((result) => ({ ...result, passed: result.baseline ? null : true }));
+    server.transfers = [];
+    await open('#/');
+    await page.reload();
+    await shown(page.getByRole('article', { name: 'Room AXIOM-2' }));
+    await eventually('nothing needs attention', async () => (await page.locator('.attention').count()) === 0);
+  },
+
+  async 'a broken stream: lists and the job say that it waits for its console, and until when'({ page, open, server }) {
+    await open('#/');
+    await shown(page.locator(`tr[data-job="${LIVE}"]`));
+    assert.equal(await page.locator('.console-wait').count(), 0);
+    const until = new Date(Date.now() + 95_000);
+    const clock = [until.getHours(), until.getMinutes(), until.getSeconds()].map((n) => String(n).padStart(2, '0')).join(':');
+    server.change(LIVE, { awaits_console_until_time: until.toISOString() });
+    const waits = new RegExp(`Waits for its console until ${clock}, .* left`);
+    await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText(waits));
+    await shown(page.getByRole('article', { name: 'Room AXIOM-2' }).getByText('No console'));
+    await open('#/jobs');
+    await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText(waits));
+    await open('#/node');
+    await shown(page.getByRole('row').filter({ hasText: waits }));
+    await open(job(LIVE));
+    await shown(page.getByRole('alert').getByText(`Until ${clock} the scan waits for the console`));
+    await shown(page.getByText(`isocenter stream --resume ${LIVE}`));
+    server.change(LIVE, { awaits_console_until_time: null });
+    await eventually('the notice goes', async () => (await page.getByText(/the scan waits for the console/).count()) === 0);
+  },
+
+  async 'DICOM: what is sent is named by room, protocol and time, its id below'({ page, open, server }) {
+    server.transfers.push({ ...server.transfers[0], job_id: '20200101T000000-deleted1', state: 'sent' });
+    await open('#/dicom');
+    const row = page.locator(`tr[data-transfer="${DONE} WORKSTATION"]`);
+    await shown(row.getByRole('link', { name: /^AXIOM-1, head_soft, (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d$/ }));
+    await shown(row.getByText(DONE));
+    await shown(page.getByRole('link', { name: '20200101T000000-deleted1' }));
+  },
+};

@@ -1,0 +1,52 @@
+// What an operator should not have to look for on other screens: volumes that do not reach their destinations, tests that were not passed.
+import type { Destination } from '../api/types.ts';
+import { isStuck } from '../lib/destinations.ts';
+import { figureName } from '../lib/figures.ts';
+import { coarseSeconds, count, significant } from '../lib/format.ts';
+import { type Result, failedOf, seriesOf } from '../lib/quality_results.ts';
+import { href } from '../lib/router.ts';
+import { useAsked, useStore } from '../state/hooks.ts';
+import { Time } from '../ui/bits.tsx';
+
+const TRANSFERS_MS = 5_000;
+const QUALITY_MS = 60_000;
+
+// Nothing where all is well.
+export function Attention() {
+  const { data: transfers } = useAsked<{ destinations: Destination[] }>('transfers', { page_size: 1 }, TRANSFERS_MS);
+  const { data: quality } = useAsked<{ results: Result[] }>('quality', { limit: 1000 }, QUALITY_MS);
+  const held = (transfers?.destinations ?? []).filter((d) => isStuck(d) || d.failed > 0);
+  const failed = seriesOf(quality?.results ?? []).map(failedOf).filter((result) => result !== null);
+  if (held.length + failed.length === 0) return null;
+  return (
+    <section class="attention" aria-labelledby="attention">
+      <h2 id="attention">Needs attention</h2>
+      <ul>
+        {held.map((d) => <li key={d.name} class={d.failed > 0 ? 'problem' : 'notice'}><Held destination={d} /></li>)}
+        {failed.map((result) => <li key={result.id} class="problem"><Failed result={result} /></li>)}
+      </ul>
+    </section>
+  );
+}
+
+function Held({ destination: d }: { destination: Destination }) {
+  const parts = [
+    isStuck(d) && `${count(d.queued)} instances wait, the oldest for ${coarseSeconds(d.oldest_seconds)}`,
+    d.failed > 0 && `${count(d.failed)} instances failed`,
+  ].filter(Boolean).join('; ');
+  return <><a href={href(['dicom'], { destination: d.name })}>DICOM destination {d.name}</a>: {parts}{d.reason && ` (${d.reason})`}</>;
+}
+
+// One figure is enough to know what kind of thing it is; the screen has them all.
+function Failed({ result }: { result: Result }) {
+  const now = useStore().now();
+  const wrong = result.verdicts.filter((verdict) => !verdict.passed);
+  const [first] = wrong;
+  return (
+    <>
+      <a href={href(['quality'], { station: result.station_name, protocol: result.protocol })}>Test of {result.station_name}, {result.protocol}</a> was not passed, <Time at={result.record_time} now={now} />
+      {first && `: ${figureName(first.name)} is ${first.value === null ? 'not measured' : significant(first.value)}, its baseline ${significant(first.baseline)} ±${significant(first.tolerance, 2)}`}
+      {wrong.length > 1 && `, and ${wrong.length - 1} more`}
+    </>
+  );
+}
