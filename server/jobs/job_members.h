@@ -149,7 +149,6 @@ void VisitMembers(const Visitor& visit, Is<AcquisitionFacts> auto& f) {
   visit("calibration", f.calibration, {.place = 9});
   visit("geometry", f.geometry);
   visit("phase_cycle", f.phase_cycle);
-  visit("i0_counts", f.i0_counts);
 }
 
 template <class Visitor>
