@@ -2,6 +2,7 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -50,9 +51,8 @@ std::vector<Step> PathOf(absl::string_view line, const v1::ServerConfig& config)
     }
     if (path.empty()) return {};
   }
-  size_t end = 0;
-  while (end < line.size() && line[end] != ' ') ++end;
-  for (const absl::string_view word : absl::StrSplit(line.substr(0, end), '.')) {
+  const absl::string_view fields = line.substr(0, line.find_first_of(" :'"));
+  for (const absl::string_view word : absl::StrSplit(fields, '.')) {
     std::optional<Step> step = StepOf(word);
     if (!step) break;
     path.push_back(*std::move(step));
@@ -77,9 +77,10 @@ class Walk {
     for (const Step& step : path) {
       const FieldDescriptor* field = file_->GetDescriptor()->FindFieldByName(step.field);
       if (field == nullptr) return line_;  // a word that is no field: of the block before it
-      const int index = field->is_repeated() ? step.index : -1;
+      // Of a list as a whole the place is that of its first.
+      const int index = field->is_repeated() ? std::max(step.index, 0) : -1;
       if (field->is_repeated() &&
-          (index < 0 || index >= Size(*file_, *field) || index >= Size(*holds_, *field))) {
+          (index >= Size(*file_, *field) || index >= Size(*holds_, *field))) {
         return -1;
       }
       const int line = tree_->GetLocation(field, index).line;

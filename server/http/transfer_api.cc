@@ -11,8 +11,13 @@
 namespace isocenter::http {
 namespace {
 
-Json TransferJson(const TransferSummary& transfer) {
+/// Null where the table has the job no longer.
+Json TransferJson(const TransferSummary& transfer, const jobs::JobTable& table) {
+  const absl::StatusOr<jobs::JobSnapshot> job = table.Get(transfer.job_id);
   return {{"job_id", transfer.job_id},
+          {"station_name", job.ok() ? TextJson((*job)->station_name) : nullptr},
+          {"protocol", job.ok() ? TextJson((*job)->protocol) : nullptr},
+          {"job_create_time", job.ok() ? TimeJson((*job)->create_time) : nullptr},
           {"destination", transfer.destination},
           {"state", transfer.state},
           {"instances",
@@ -44,7 +49,7 @@ absl::StatusOr<Response> List(const WebEnvironment& environment, const Call& cal
                          environment.transfers->List(
                              filter, page_size, call.request.Parameter("page_token").value_or("")));
     for (const TransferSummary& transfer : page.transfers) {
-      transfers.push_back(TransferJson(transfer));
+      transfers.push_back(TransferJson(transfer, environment.table));
     }
     next = TextJson(page.next_page_token);
     for (const TransferDestination& destination : environment.transfers->Destinations()) {

@@ -413,7 +413,7 @@ class FakeTransfers : public http::Transfers {
   absl::StatusOr<http::TransferPage> List(const http::TransferFilter& filter, int,
                                           const std::string&) override {
     filter_ = filter;
-    return http::TransferPage{{{.job_id = "a",
+    return http::TransferPage{{{.job_id = job_id_,
                                 .destination = "PACS",
                                 .state = "failed",
                                 .sent = 3,
@@ -436,6 +436,7 @@ class FakeTransfers : public http::Transfers {
   }
   absl::Status CheckDelivered(const std::string&) override { return delivered_; }
   http::TransferFilter filter_;
+  std::string job_id_ = "a";  // of what is listed
   absl::Status delivered_;
   http::TransferDestination destination_{.name = "PACS", .host = "pacs", .port = 104, .failed = 2};
   int sends_ = 0;
@@ -490,6 +491,24 @@ TEST_F(WebTest, TransfersAreListedAndTriedAgain) {
                 .json()["instance_count"],
             7);
   EXPECT_EQ(client().Post("/api/v1/transfers:try_now", {{"destination", "NONE"}}).status, 404);
+}
+
+// People know a job by its room and time.
+TEST_F(WebTest, ATransferTellsWhoseItIs) {
+  FakeTransfers transfers;
+  transfers_ = &transfers;
+  Start();
+  json listed = client().Get("/api/v1/transfers").json()["transfers"][0];
+  for (const char* of_job : {"station_name", "protocol", "job_create_time"}) {
+    EXPECT_TRUE(listed[of_job].is_null()) << "of a job that is deleted: " << of_job;
+  }
+  transfers.job_id_ = Complete();
+  const json job = client().Get("/api/v1/jobs/" + transfers.job_id_).json();
+  listed = client().Get("/api/v1/transfers").json()["transfers"][0];
+  EXPECT_EQ(listed["station_name"], job["station_name"]);
+  EXPECT_EQ(listed["protocol"], job["protocol"]);
+  EXPECT_EQ(listed["job_create_time"], job["create_time"]);
+  EXPECT_FALSE(job["create_time"].is_null());
 }
 
 TEST_F(WebTest, ADestinationThatTakesNothingSaysWhyAndWhenItIsTriedAgain) {
