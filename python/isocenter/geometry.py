@@ -50,8 +50,8 @@ class CircularOrbit:
     offset_v_px: float = 0.0
 
     def __post_init__(self):
-        near = checks.real("source_to_isocenter_mm", self.source_to_isocenter_mm, 1, 10000)
-        checks.real("source_to_detector_mm", self.source_to_detector_mm, near, 20000, above=True)
+        near = checks.real("source_to_isocenter_mm", self.source_to_isocenter_mm, 100, 10000)
+        checks.real("source_to_detector_mm", self.source_to_detector_mm, near, 10 * near, above=True)
         if checks.real("arc_deg", self.arc_deg, -720, 720) == 0:
             raise checks.illegal("arc_deg", 0, "-720 to 720 but 0, from which all frames would be the same")
         for name in ("start_angle_deg", "offset_u_px", "offset_v_px"):

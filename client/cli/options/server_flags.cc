@@ -91,8 +91,9 @@ void AddXraySystemFlags(flags::Command command, v1::AcquisitionHeader& header) {
   text("--laterality", header.mutable_laterality(), "L or R, of a body part that there are two of");
   command
       .AddSetter<double>(
-          "--tube-voltage", [h](double v) { h->set_tube_voltage_kv(v); }, "in kV")
-      .Range(10.0, 300.0)
+          "--tube-voltage", [h](double v) { h->set_tube_voltage_kv(v); },
+          "in kV, from 10 on; 0: unknown")
+      .Range(0.0, 300.0)
       .Group(kGroup);
   number(
       "--tube-current", [h](double v) { h->mutable_exposure()->set_tube_current_ma(v); }, 1e4,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,14 +42,14 @@ jobs::PatientStudy PatientStudyOf(const v1::PatientStudy& study) {
 }
 
 absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& header,
-                                                 int64_t max_message_bytes) {
+                                                 std::optional<int64_t> max_message_bytes) {
   ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
   const int64_t message_bytes = frame_bytes + kFrameOverheadBytes;
-  if (message_bytes > max_message_bytes) {
+  if (max_message_bytes && message_bytes > *max_message_bytes) {
     return Illegal("detector",
                    absl::StrCat(header.detector().columns(), "x", header.detector().rows(),
                                 ", whose frames need messages of ", message_bytes, " bytes"),
-                   absl::StrCat("messages of at most ", max_message_bytes, " bytes"));
+                   absl::StrCat("messages of at most ", *max_message_bytes, " bytes"));
   }
   return wire::AcquisitionFromProto(header);
 }
@@ -106,8 +106,9 @@ absl::Status CheckUpTo(absl::string_view field, double value, double most) {
   return Illegal(field, absl::StrCat(value), absl::StrCat("0 to ", most));
 }
 
-/// All but what the kernels are told of.
-absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
+/// All but what the kernels are told of. `is_new`: else it was accepted before, perhaps by a
+/// version that took more.
+absl::Status CheckHeader(const v1::AcquisitionHeader& header, bool is_new) {
   wire::Mistakes mistakes;
   mistakes.Add(jobs::MarkPrivate(wire::CheckPrivateTexts(header)));
   mistakes.Add(wire::CheckOtherTexts(header));
@@ -115,7 +116,8 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
   if (!header.patient_position().empty()) {
     mistakes.Add(ParsePatientPosition(header.patient_position()).status());
   }
-  mistakes.Add(CheckTubeVoltage(header.tube_voltage_kv()));
+  mistakes.Add(is_new ? CheckTubeVoltage(header.tube_voltage_kv())
+                      : CheckUpTo("tube_voltage_kv", header.tube_voltage_kv(), kMostTubeVoltage));
   mistakes.Add(CheckUpTo("deadline_seconds", header.deadline_seconds(), kLongestDeadline));
   mistakes.Add(CheckUpTo("frame_rate_hz", header.frame_rate_hz(), kHighestFrameRate));
   mistakes.Add(CheckExposure("exposure", header.exposure()));
@@ -125,14 +127,15 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
   return mistakes.AsStatus();
 }
 
+/// `max_message_bytes`: unset for an acquisition that was accepted before, whatever is legal now.
 absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHeader& header,
                                                        const config::Protocol& protocol,
-                                                       int64_t max_message_bytes) {
+                                                       std::optional<int64_t> max_message_bytes) {
   absl::StatusOr<recon::Acquisition> acquisition = AcquisitionOf(header, max_message_bytes);
   absl::StatusOr<VolumeGrid> grid;
   if (header.has_grid()) grid = wire::GridFromProto(header.grid());
   wire::Mistakes mistakes;
-  mistakes.Add(CheckHeader(header));
+  mistakes.Add(CheckHeader(header, max_message_bytes.has_value()));
   mistakes.Add(acquisition.status());
   if (header.has_grid()) mistakes.Add(grid.status());
   ISO_RETURN_IF_ERROR(mistakes.AsStatus());
@@ -217,15 +220,13 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateRepeated(
     const v1::AcquisitionHeader& header) {
   config::Protocol only_named;
   only_named.description.set_name(header.protocol());
-  // Frames were accepted at this size already, whatever the limit is now.
-  constexpr int64_t kAnySize = std::numeric_limits<int64_t>::max();
-  if (!LeavesGeometry(header)) return Translate(header, only_named, kAnySize);
+  if (!LeavesGeometry(header)) return Translate(header, only_named, std::nullopt);
   v1::AcquisitionHeader stand_in = header;
   stand_in.mutable_circular()->set_source_to_isocenter_mm(100);
   stand_in.mutable_circular()->set_source_to_detector_mm(200);
   stand_in.mutable_circular()->set_arc_deg(360);
   ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
-                       Translate(stand_in, only_named, kAnySize));
+                       Translate(stand_in, only_named, std::nullopt));
   request.geometry = jobs::UsedCalibration{.name = header.geometry()};
   return request;
 }
@@ -238,9 +239,8 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& 
   }
   ISO_ASSIGN_OR_RETURN(const config::Protocol protocol,
                        config::ProtocolFromProto(spooled.protocol()));
-  // Frames were accepted at this size already, whatever the limit is now.
   ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
-                       Translate(spooled.header(), protocol, std::numeric_limits<int64_t>::max()));
+                       Translate(spooled.header(), protocol, std::nullopt));
   if (spooled.has_calibration()) request.calibration = CalibrationFromProto(spooled.calibration());
   if (spooled.has_geometry()) request.geometry = CalibrationFromProto(spooled.geometry());
   request.record = record;
