@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <random>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -25,6 +27,7 @@ using client_test::WriteXa;
 using client_test::XaFile;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Pair;
 
 const std::vector<Sphere> kSpheres = {{{30, 5, 10}, 15, 0.02}, {{-20, 25, -15}, 10, 0.03}};
 
@@ -105,6 +108,35 @@ TEST(XaRun, TheIsocentreIsImagedWhereTheDetectorSays) {
   EXPECT_NEAR(matrix.value(7) / matrix.value(11), (80 - 11) / 3.0, 1e-9);
   EXPECT_NEAR(matrix.value(3) / matrix.value(11), (130 - 21.5) / 4.0, 1e-9);
   EXPECT_THAT(absl::StrJoin(source->notes(), "\n"), Not(HasSubstr("middle of the frames")));
+}
+
+/// A run whose text is in `character_set` (null: none is named), and its notes in one text.
+std::pair<std::string, std::string> NameAndNotes(const char* character_set, const char* name) {
+  client_test::XaFile run{.frames = 5, .step_deg = 50};
+  run.change = [&](DcmDataset& data) {
+    if (character_set == nullptr) {
+      data.findAndDeleteElement(DCM_SpecificCharacterSet);
+    } else {
+      data.putAndInsertString(DCM_SpecificCharacterSet, character_set);
+    }
+    data.putAndInsertString(DCM_PatientName, name);
+  };
+  const auto source = Opened(run);
+  if (source == nullptr) return {};
+  return {source->header().patient_study().patient_name(), absl::StrJoin(source->notes(), "\n")};
+}
+
+TEST(XaRun, NamesAreReadInAnyCharacterSetOrSaidToBeLost) {
+  const auto quiet = Not(HasSubstr("character set"));
+  EXPECT_THAT(NameAndNotes("ISO_IR 192", "山田^太郎"), Pair("山田^太郎", quiet));
+  EXPECT_THAT(NameAndNotes("ISO_IR 101", "Nov\xe1k^Ji\xf8\xed"), Pair("Novák^Jiří", quiet));
+  EXPECT_THAT(NameAndNotes(nullptr, "Doe^Jane"), Pair("Doe^Jane", quiet));
+  EXPECT_THAT(NameAndNotes(nullptr, "山田^太郎"),
+              Pair("山田^太郎", HasSubstr("read as UTF-8 (ISO_IR 192): check the patient's name")));
+  EXPECT_THAT(NameAndNotes(nullptr, "M\xfcller^J\xf6rg"),
+              Pair("Müller^Jörg", HasSubstr("read as Latin-1 (ISO_IR 100)")));
+  EXPECT_THAT(NameAndNotes("ISO_IR 192", "M\xfcller^J\xf6rg"),
+              Pair("", HasSubstr("is not in the character set that it names, 'ISO_IR 192'")));
 }
 
 TEST(XaRun, IdentityDetectorAndRateAreRead) {

@@ -51,8 +51,12 @@ absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double
   }));
   ISO_ASSIGN_OR_RETURN(cylinder.cylinder,
                        calibrate::FitCylinder(cylinder.rays, diameter_mm, most_error_percent));
-  std::fprintf(file, "%s: the cylinder's axis is at x %.2f mm, y %.2f mm\n", path.c_str(),
-               cylinder.cylinder.x_mm, cylinder.cylinder.y_mm);
+  const calibrate::Cylinder& found = cylinder.cylinder;
+  std::fprintf(
+      file,
+      "%s: the cylinder's axis is at x %.2f mm, y %.2f mm; its diameter is seen as %.2f mm "
+      "(noise: %.2f mm), given as %g mm\n",
+      path.c_str(), found.x_mm, found.y_mm, found.seen_mm, found.seen_sigma_mm, found.diameter_mm);
   return cylinder;
 }
 

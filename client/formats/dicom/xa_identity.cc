@@ -1,10 +1,14 @@
 #include "client/formats/dicom/xa_identity.h"
 
+#include <dcmtk/ofstd/ofchrenc.h>
+
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 namespace isocenter::formats {
 namespace {
@@ -52,17 +56,56 @@ std::string TimeOfDay(const std::string& text) {
   return digits.size() >= 6 ? digits.substr(0, 6) : "";
 }
 
+const DcmTagKey kTexts[] = {DCM_PatientName,     DCM_PatientID,        DCM_StudyID,
+                            DCM_AccessionNumber, DCM_StudyDescription, DCM_ReferringPhysicianName};
+
+bool IsUtf8(const std::string& text) {
+  OFCharacterEncoding encoding;
+  OFString converted;
+  return encoding.selectEncoding("UTF-8", "UTF-16LE").good() &&
+         encoding.convertString(text.c_str(), converted).good();
+}
+
+/// Text with bytes beyond ASCII; `utf8`: all of it is UTF-8.
+bool IsExtended(DcmDataset& text, bool& utf8) {
+  bool extended = false;
+  utf8 = true;
+  for (const DcmTagKey& tag : kTexts) {
+    const std::string value = DicomText(text, tag);
+    extended |= !std::ranges::all_of(value, absl::ascii_isascii);
+    utf8 &= IsUtf8(value);
+  }
+  return extended;
+}
+
+void ToUtf8(DcmDataset& text, std::vector<std::string>& notes) {
+  bool utf8 = false;
+  if (!IsExtended(text, utf8)) return;
+  const std::string declared = DicomText(text, DCM_SpecificCharacterSet);
+  if (declared.empty()) {
+    text.putAndInsertString(DCM_SpecificCharacterSet, utf8 ? "ISO_IR 192" : "ISO_IR 100");
+    notes.push_back(absl::StrCat("the run names no character set for its text, which is read as ",
+                                 utf8 ? "UTF-8 (ISO_IR 192)" : "Latin-1 (ISO_IR 100)",
+                                 ": check the patient's name"));
+  }
+  if (text.convertToUTF8().good() && IsExtended(text, utf8) && utf8) return;
+  notes.push_back(absl::StrCat("text of the run is not in the character set that it names, '",
+                               declared, "': names with other than ASCII are left empty"));
+  for (const DcmTagKey& tag : kTexts) {
+    const std::string value = DicomText(text, tag);
+    if (!std::ranges::all_of(value, absl::ascii_isascii)) text.putAndInsertString(tag, "");
+  }
+}
+
 }  // namespace
 
-void CopyXaIdentity(const XaAttributes& run, v1::AcquisitionHeader& header) {
+void CopyXaIdentity(const XaAttributes& run, v1::AcquisitionHeader& header,
+                    std::vector<std::string>& notes) {
   // A copy of what is needed, as converting the data set would touch every functional group.
   DcmDataset text;
-  for (const DcmTagKey& tag :
-       {DCM_SpecificCharacterSet, DCM_PatientName, DCM_PatientID, DCM_StudyID, DCM_AccessionNumber,
-        DCM_StudyDescription, DCM_ReferringPhysicianName}) {
-    run.data().findAndInsertCopyOfElement(tag, &text);
-  }
-  text.convertToUTF8();
+  run.data().findAndInsertCopyOfElement(DCM_SpecificCharacterSet, &text);
+  for (const DcmTagKey& tag : kTexts) run.data().findAndInsertCopyOfElement(tag, &text);
+  ToUtf8(text, notes);
   v1::PatientStudy& study = *header.mutable_patient_study();
   study.set_patient_name(DicomText(text, DCM_PatientName));
   study.set_patient_id(DicomText(text, DCM_PatientID));

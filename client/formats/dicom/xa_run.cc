@@ -204,7 +204,7 @@ absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& p
                                                         ? XaTrajectory(run, detector, notes)
                                                         : Matrices(matrices, run.frames(), notes));
   v1::AcquisitionHeader header;
-  CopyXaIdentity(run, header);
+  CopyXaIdentity(run, header, notes);
   *header.mutable_detector() = wire::ToProto(detector);
   header.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
   header.set_i0_counts(i0_counts.value_or(intensity.largest));

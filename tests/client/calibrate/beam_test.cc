@@ -63,7 +63,7 @@ TEST_F(Calibrate, LagAndWaterAreAddedToTheSet) {
   outcome = RunCommand({"calibrate", "beam-hardening", "--scan", Path("water"), "--diameter-mm",
                         "150", "--into", Path("set")});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("legal is within 1 % of the given 150 mm"));
+  EXPECT_THAT(outcome.err, HasSubstr("legal is within 0.4 % of the given 150 mm"));
   EXPECT_EQ(Corrections().mu_water_per_mm, found.mu_water_per_mm);
 }
 
