@@ -30,6 +30,7 @@ constexpr double kLeastSigmas = 5;
 // Line integrals by which a column differs from its neighbours in the middle of all views; gains
 // that are not corrected are less, averaged over the rows that are read.
 constexpr float kMostBend = 0.1F;
+constexpr size_t kMostBends = 64;  // views that are looked at for it, from all over the scan
 
 std::vector<Vec3> SourcesOf(const Trajectory& trajectory) {
   std::vector<Vec3> sources;
@@ -236,11 +237,12 @@ OppositeRays::Fit OppositeRays::FindShift(const std::vector<Pair>& pairs, Readin
 std::vector<bool> OppositeRays::OddBins() const {
   std::vector<bool> odd(bins_, false);
   std::vector<float> bends;
+  const size_t step = (profiles_.size() + kMostBends - 1) / kMostBends;
   for (int bin = 1; bin + 1 < bins_; ++bin) {
     bends.clear();
-    for (const Profile& profile : profiles_) {
-      if (profile.lines.empty()) continue;
-      const float* at = &profile.lines[bin];
+    for (size_t view = 0; view < profiles_.size(); view += step) {
+      if (profiles_[view].lines.empty()) continue;
+      const float* at = &profiles_[view].lines[bin];
       bends.push_back(at[0] - 0.5F * (at[-1] + at[1]));
     }
     if (bends.empty()) continue;

@@ -157,6 +157,22 @@ export interface Motion {
   entropy_after: number;
 }
 
+// Where the detector was, as a second pass found it: `not_judged` says why frames tell nothing.
+export interface SelfCalibration {
+  found: boolean;
+  constant: boolean;
+  smooth: boolean;
+  u_mm: number;
+  roll_deg: number;
+  smooth_rms_mm: number;
+  largest_smooth_mm: number;
+  entropy_before: number;
+  entropy_after: number;
+  planes_before: number;
+  planes_after: number;
+  not_judged: string;
+}
+
 // The part of a cycle that a volume is of: 0.25 of width 0.2.
 export interface Phase {
   phase: number;
@@ -191,7 +207,7 @@ export interface JobDetail extends Job {
     filter_description: string | null;
     calibration: { name: string; crc32c: number; outside_validity: boolean; created: string | null } | null;
   };
-  refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null; findings: string[]; motion: Motion | null; phase?: Phase | null } | null;
+  refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null; findings: string[]; motion: Motion | null; self_calibration?: SelfCalibration | null; phase?: Phase | null } | null;
   warnings: { kind: string; frame_index: number | null; text: string }[];
   related: RelatedJob[];
   has_trace: boolean;
