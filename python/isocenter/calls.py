@@ -45,8 +45,8 @@ class Call:
 class AcquisitionCalls:
     """What a stream's thread and its callers share; `lock` guards all of it but what is the thread's own.
 
-    node: of the first call. first_limit_s: how long its answer may take. tell: called with each response, without the lock. interrupted: with the error of a connection that broke and
-    is about to be tried again. moved: with the node at which the acquisition goes on.
+    node: of the first call. first_limit_s: how long its answer may take. tell: called with each response, without the lock.
+    interrupted: with the error of a connection that broke and is about to be tried again. moved: with the node at which the acquisition goes on.
     """
 
     def __init__(

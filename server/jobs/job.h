@@ -353,7 +353,7 @@ struct Job {
   /// Until when an acquisition waits for a stream that goes on with it; InfiniteFuture: it does
   /// not. Not stored.
   absl::Time awaits_console_until = absl::InfiniteFuture();
-  JobResult result;                                      // complete once the state is kCompleted
+  JobResult result;  // complete once the state is kCompleted
   absl::Time create_time = absl::InfinitePast();
   absl::Time end_time = absl::InfinitePast();
 };

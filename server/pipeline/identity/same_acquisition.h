@@ -9,11 +9,12 @@
 
 namespace isocenter::pipeline {
 
-/// Holds a repeated header against a job: number, size and kind of its frames, their empty beam and
-/// tube voltage, planned trajectory, grid, position and identity of the patient, study, protocol,
-/// pair. A grid, a protocol, a name or a Study Instance UID that the header does not give is not
-/// compared, because protocol, server and worklist may have given the job one. Errors: INVALID_ARGUMENT naming each difference, the header's value and the job's
-/// (marked private where one may identify a patient).
+/// Holds a repeated header against a job: number, size and kind of its frames, pixel pitches, empty
+/// beam and tube voltage, planned trajectory, grid, position and identity of the patient, study,
+/// protocol, pair. A grid, a protocol, a name or a Study Instance UID that the header does not give
+/// is not compared, because protocol, server and worklist may have given the job one. Errors:
+/// INVALID_ARGUMENT naming each difference, the header's value and the job's (marked private where
+/// one may identify a patient).
 absl::Status CheckSameAcquisition(const jobs::Job& job, const AcquisitionRequest& repeated);
 
 /// Whether the caller began the job, or nobody was or is asked who calls. Errors:
