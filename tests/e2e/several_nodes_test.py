@@ -1,7 +1,9 @@
 """Two nodes behind HAProxy (cluster.py): which of them gets a scan, and what becomes of it when one of them drains, fails or dies."""
 
+import itertools
 import json
 import signal
+import time
 
 import cluster
 import support
@@ -10,6 +12,8 @@ from lab import isocenter, process
 
 
 class SeveralNodesTest(cluster.ClusterTest):
+    numbers = itertools.count()
+
     def test_scans_at_once_are_shared(self):
         self.start()
         first = self.console("first", SLOW)
@@ -112,6 +116,39 @@ class SeveralNodesTest(cluster.ClusterTest):
             self.nodes[down].start()
             self.wait_for_the_return_of(down)
 
+    def test_a_node_that_hung_is_reached_again_at_once(self):
+        """No call is given a connection that the proxy began while the node hung, and forgot."""
+        self.start()
+        node = self.nodes["recon1"].process
+        node.signal(signal.SIGSTOP)
+        # Before and after the first of them have waited for `timeout connect`.
+        asked = self.ask_status("recon1", 24)
+        time.sleep(1.5)
+        asked += self.ask_status("recon1", 24)
+        time.sleep(1.5)
+        node.signal(signal.SIGCONT)
+        for call in asked:
+            call.wait(60)
+        # Longer than a node waits for the first words on a connection.
+        time.sleep(11)
+        after = self.ask_status("recon1", 24, seconds=30)
+        for call in after:
+            call.wait(60)
+        self.assertEqual([call.output() for call in after], ["200"] * len(after))
+
+    def ask_status(self, node, calls, seconds=2.5):
+        """Short calls of a node, all at once, each given up after `seconds`; what each prints is the HTTP status."""
+        argv = [*self.curl("GetNodeStatus", f"isocenter-node: {node}"), "-w", "%{http_code}", "--max-time", str(seconds)]
+        return [self.background(argv, f"asked-{next(self.numbers)}") for _ in range(calls)]
+
+    def curl(self, method, *headers):
+        """A call of NodeService through the proxy that is no console of ours."""
+        self.path("empty").write_bytes(bytes(5))  # a message without fields
+        files = ("--cacert", self.path("ca.pem"), "--cert", self.path("console.pem"), "--key", self.path("console.key"))
+        said = [f"-H{header}" for header in ("content-type: application/grpc", "te: trailers", *headers)]
+        url = f"https://{self.address}/isocenter.v1.NodeService/{method}"
+        return [support.need("curl", "curl"), "-sS", "--http2", *files, *said, "--data-binary", f"@{self.path('empty')}", "-o", "/dev/null", url]
+
     def test_a_node_that_drains_finishes_and_the_other_takes_what_is_new(self):
         self.start()
         first = self.console("first", SLOW)
@@ -186,14 +223,8 @@ class SeveralNodesTest(cluster.ClusterTest):
     def test_nodes_know_who_calls_through_the_proxy(self):
         """As the proxy says, and not as the caller does."""
         self.start()
-        curl = support.need("curl", "curl")
-        self.path("empty").write_bytes(bytes(5))  # a message without fields
-        files = ("--cacert", self.path("ca.pem"), "--cert", self.path("console.pem"), "--key", self.path("console.key"))
         claims = ("isocenter-caller-subject: CN=chief", "isocenter-caller-address: 192.0.2.7:1", "isocenter-node: recon2")
-        grpc = ("content-type: application/grpc", "te: trailers")
-        headers = [f"-H{header}" for header in (*grpc, *claims)]
-        url = f"https://{self.address}/isocenter.v1.NodeService/DrainNode"
-        done = process.run([curl, "-sS", "--http2", *files, *headers, "--data-binary", f"@{self.path('empty')}", "-o", "/dev/null", url])
+        done = process.run(self.curl("DrainNode", *claims))
         self.assertEqual(done.returncode, 0, done.stderr)
         log = self.nodes["recon2"].process.output()
         self.assertRegex(log, r'event=node_drained by="console"')
