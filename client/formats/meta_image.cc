@@ -103,12 +103,22 @@ absl::StatusOr<Tags> ReadTags(const std::filesystem::path& path) {
       tags.name, " is not a MetaImage: no line 'ElementDataFile = ...' in its header"));
 }
 
+/// Of another size or type, voxels would stand in wrong places.
+absl::Status TooLong(const std::string& name, const MetaImageHeader& header,
+                     const std::string& there) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, " has more data than its header says: DimSize ", absl::StrJoin(header.size, " x "),
+      " with voxels of ", ElementBytes(header.type), " bytes needs ", header.data_bytes(),
+      " bytes, and ", there, "; legal are exactly as many"));
+}
+
 class PlainData : public MetaImageData {
  public:
   PlainData(InputFile file, uint64_t begin) : file_(std::move(file)), begin_(begin) {}
   absl::Status Read(uint64_t offset, std::span<std::byte> bytes) override {
     return file_.ReadAt(begin_ + offset, bytes);
   }
+  bool HasMore() override { return false; }  // FindData has compared
 
  private:
   InputFile file_;
@@ -137,6 +147,10 @@ class DeflatedData : public MetaImageData {
       ISO_RETURN_IF_ERROR(Inflate(skipped));
     }
     return Inflate(bytes);
+  }
+  bool HasMore() override {
+    std::byte more;
+    return initialised_ && Inflate({&more, 1}).ok();
   }
 
  private:
@@ -258,6 +272,10 @@ absl::Status FindData(const Tags& tags, const std::filesystem::path& path,
         data.name(), " is truncated: DimSize ", absl::StrJoin(header.size, " x "), " needs ",
         header.data_bytes(), " bytes, and there are ", header.stored_bytes));
   }
+  // HeaderSize says where the data begin; who states it may have something behind them, too.
+  if (!header.compressed && skip.empty() && header.data_bytes() < header.stored_bytes) {
+    return TooLong(data.name(), header, absl::StrCat("there are ", header.stored_bytes));
+  }
   return absl::OkStatus();
 }
 
@@ -297,6 +315,7 @@ absl::StatusOr<Volume> ReadMetaImage(const std::filesystem::path& path) {
                  header.stored_bytes, [&data](uint64_t offset, std::span<std::byte> bytes) {
                    return data->Read(offset, bytes);
                  }));
+  if (data->HasMore()) return TooLong(path.string(), header, "more are in the compressed data");
   return WithRightHandedGrid(std::move(volume), path.string());
 }
 

@@ -34,7 +34,7 @@ struct MetaImageHeader {
 };
 
 /// Errors: NOT_FOUND, INVALID_ARGUMENT (not a MetaImage, an unsupported or illegal value; the tag
-/// is named), DATA_LOSS (fewer data than the size says).
+/// is named; more data than the size says), DATA_LOSS (fewer).
 absl::StatusOr<MetaImageHeader> ReadMetaImageHeader(const std::filesystem::path& path);
 
 /// The elements of a MetaImage as they are stored, after decompression.
@@ -45,6 +45,8 @@ class MetaImageData {
   /// Fills `bytes` from `offset` of the uncompressed data. Compressed data can be read only
   /// forwards. Errors: DATA_LOSS, INVALID_ARGUMENT (backwards).
   virtual absl::Status Read(uint64_t offset, std::span<std::byte> bytes) = 0;
+  /// After the last element that the header tells of: whether compressed data go on.
+  virtual bool HasMore() = 0;
 };
 
 /// Errors: as ReadMetaImageHeader.

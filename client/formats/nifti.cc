@@ -201,6 +201,13 @@ absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
                        ReadVoxels(name, voxels, coding, plain.size(), [&](uint64_t, auto bytes) {
                          return ReadExactly(file.get(), bytes, name);
                        }));
+  // Of another size or type, voxels would stand in wrong places.
+  if (std::byte more; gzread(file.get(), &more, 1) > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " has more data than its header says: dim ", nx, " x ", ny, " x ", nz,
+        " with voxels of ", ElementBytes(coding.type), " bytes needs ",
+        uint64_t(voxels) * ElementBytes(coding.type), " bytes; legal are exactly as many"));
+  }
   return WithRightHandedGrid(std::move(volume), name);
 }
 

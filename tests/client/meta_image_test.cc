@@ -88,6 +88,13 @@ TEST(MetaImage, ReadsCompressedData) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->voxels, std::vector<float>(voxels.begin(), voxels.end()));
 
+  // Said to be of half the size.
+  WriteBytes(
+      directory / "v.mha",
+      Header("CompressedData = True\nDimSize = 20 20 20\nElementType = MET_CHAR\n") + packed);
+  EXPECT_THAT(std::string(ReadMetaImage(directory / "v.mha").status().message()),
+              HasSubstr("more data than its header says"));
+
   WriteBytes(directory / "v.mha", header + packed.substr(0, packed.size() / 2));
   EXPECT_EQ(ReadMetaImage(directory / "v.mha").status().code(), absl::StatusCode::kDataLoss);
   packed[packed.size() / 2] ^= 0x55;
@@ -136,6 +143,9 @@ TEST(MetaImage, HostileHeadersAreRefusedByName) {
       {Header("DimSize = 4096 4096 4096\nElementType = MET_DOUBLE\nCompressedData = True\n") + "ab",
        "truncated"},
       {Header(good) + "a", "truncated"},
+      {Header(good) + "abc",
+       "DimSize 2 x 1 x 1 with voxels of 1 bytes needs 2 bytes, and there are 3; legal are "
+       "exactly"},
       {Header(good, "absent.raw"), "absent.raw"},
   };
   for (const auto& [bytes, part] : cases) {

@@ -104,6 +104,7 @@ TEST(Nifti, HostileFilesAreRefused) {
       {"", "truncated"},
       {good.substr(0, 200), "truncated"},
       {good.substr(0, good.size() - 1), "truncated"},
+      {good + "a", "more data than its header says"},
       {std::string(400, 'x'), "not a single-file NIfTI-1"},
       {NiftiBytes().Set<int16_t>(40, 2).str(), "dim[0]"},
       {NiftiBytes().Set<int16_t>(40, -1).str(), "dim[0]"},
