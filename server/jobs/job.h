@@ -115,6 +115,7 @@ enum class WarningKind {
   kDoseUnknown,
   kUnknownDefects,
   kGridUnseen,
+  kBeyondCalibration,
   kWorklistMismatch,
   kWorklistUnavailable,
   kReplicaLost,
@@ -126,8 +127,8 @@ constexpr auto NamesOf(WarningKind) {
        "dose_dip",        "matrix_jump",  "short_arc",          "device_replaced",
        "stopped_early",   "archive_full", "calibration",        "cut_object",
        "repeated_frames", "air_level",    "matrices_misfit",    "dose_unknown",
-       "unknown_defects", "grid_unseen",  "worklist_mismatch",  "worklist_unavailable",
-       "replica_lost",    "phase_gap"});
+       "unknown_defects", "grid_unseen",  "beyond_calibration", "worklist_mismatch",
+       "worklist_unavailable", "replica_lost", "phase_gap"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.
