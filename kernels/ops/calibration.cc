@@ -263,9 +263,9 @@ absl::Status CheckHounsfieldTable(const HounsfieldTable& table) {
     if (std::ranges::all_of(part.part, [](char c) { return absl::ascii_islower(c) || c == '_'; })) {
       continue;
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("hounsfield.made_with.part is '", absl::CHexEscape(part.part),
-                     "'; legal are names of [a-z_]"));
+    return absl::InvalidArgumentError(absl::StrCat("hounsfield.made_with.part is '",
+                                                   absl::CHexEscape(part.part),
+                                                   "'; legal are names of [a-z_]"));
   }
   return absl::OkStatus();
 }

@@ -141,8 +141,8 @@ std::string StaleTableText(const Calibration& calibration, bool computed_scatter
   for (const PartChecksum& part : now) {
     const PartChecksum* const before = Find(then, part.part);
     if (before != nullptr && *before == part) continue;
-    differ.push_back(absl::StrCat(part.part, before == nullptr ? " was not corrected then"
-                                                               : " was another then"));
+    differ.push_back(absl::StrCat(
+        part.part, before == nullptr ? " was not corrected then" : " was another then"));
   }
   for (const PartChecksum& part : then) {
     if (Find(now, part.part) == nullptr) {
@@ -150,11 +150,11 @@ std::string StaleTableText(const Calibration& calibration, bool computed_scatter
     }
   }
   if (differ.empty()) return "";
-  return absl::StrCat("the HU table of calibration '", calibration.name,
-                      "' was measured with other corrections than are applied now: ",
-                      absl::StrJoin(differ, ", "),
-                      "; HU are off by what that changes; `isocenter calibrate hu --replace` "
-                      "measures the table anew");
+  return absl::StrCat(
+      "the HU table of calibration '", calibration.name,
+      "' was measured with other corrections than are applied now: ", absl::StrJoin(differ, ", "),
+      "; HU are off by what that changes; `isocenter calibrate hu --replace` "
+      "measures the table anew");
 }
 
 std::string FittedRangesText(const Calibration& calibration) {

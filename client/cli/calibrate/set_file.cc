@@ -176,12 +176,9 @@ absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const SetOut
   ISO_RETURN_IF_ERROR(formats::WriteText(output.out, wire::CalibrationFile(set)));
   PrintWarnings(report.warnings);
   const std::string ranges = ops::FittedRangesText(calibration);
-  nlohmann::ordered_json json{{"name", set.name()},
-                              {"part", report.part},
-                              {"out", output.out},
-                              {"figures", ToJson(report.figures)},
-                              {"ranges", ranges},
-                              {"warnings", report.warnings}};
+  nlohmann::ordered_json json{{"name", set.name()}, {"part", report.part},
+                              {"out", output.out},  {"figures", ToJson(report.figures)},
+                              {"ranges", ranges},   {"warnings", report.warnings}};
   json.update(details);
   const bool is_whole = set.has_water() || set.has_geometry();
   return output.json.Report(

@@ -102,6 +102,13 @@ absl::StatusOr<Scan> OpenScan(const ReconstructOptions& options) {
   ISO_ASSIGN_OR_RETURN(scan.position, PatientPositionOf(scan.source->header()));
   ISO_ASSIGN_OR_RETURN(scan.grid, GridOf(options, scan.acquisition));
   ISO_RETURN_IF_ERROR(ValidateGrid(scan.grid));
+  if (!options.rings) return scan;
+  if (const absl::Status legal = recon::CheckRingVoxels(scan.grid); !legal.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--rings: ", legal.message()));
+  }
+  if (auto coarse = recon::CoarseRingsText(scan.acquisition, scan.grid)) {
+    scan.warnings.push_back(absl::StrCat("--rings: ", *coarse));
+  }
   return scan;
 }
 

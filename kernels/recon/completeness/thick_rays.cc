@@ -15,8 +15,8 @@ namespace isocenter::recon {
 namespace {
 
 constexpr int kBlock = ops::kCoarseBlock;
-constexpr int kScatterSteps = 4;    // of the correction's: what is left is below a percent
-constexpr double kUpTo = 0.995;     // of the rays: a wire is not what is told
+constexpr int kScatterSteps = 4;  // of the correction's: what is left is below a percent
+constexpr double kUpTo = 0.995;   // of the rays: a wire is not what is told
 
 /// Blocks of a row each, as high as what the row stands for.
 calibrate::CoarseShape ShapeOf(const Detector& detector, int rows) {
@@ -76,8 +76,8 @@ Beyond BeyondOf(std::vector<float> thicknesses, double most_mm) {
   if (thicknesses.empty() || !(most_mm > 0)) return beyond;
   const auto count = std::ranges::count_if(thicknesses, [&](float t) { return t > most_mm; });
   beyond.share = static_cast<double>(count) / static_cast<double>(thicknesses.size());
-  const auto at = thicknesses.begin() + static_cast<std::ptrdiff_t>(
-                                            kUpTo * static_cast<double>(thicknesses.size() - 1));
+  const auto at = thicknesses.begin() +
+                  static_cast<std::ptrdiff_t>(kUpTo * static_cast<double>(thicknesses.size() - 1));
   std::ranges::nth_element(thicknesses, at);
   beyond.up_to_mm = *at;
   return beyond;
@@ -106,7 +106,8 @@ double ThickRays::DoseOf(std::span<const FrameRow> rows) const {
     }
   }
   if (places.empty()) return 1;
-  // Of a quarter of them: air at one side of most rows will do, and noise makes none of it brighter.
+  // Of a quarter of them: air at one side of most rows will do, and noise makes none of it
+  // brighter.
   const auto at = places.begin() + static_cast<std::ptrdiff_t>(places.size() * 3 / 4);
   std::ranges::nth_element(places, at);
   return *at >= ops::kLeastDose && *at <= ops::kMostDose ? *at : 1;

@@ -100,9 +100,13 @@ TEST(StaleTable, EachPartThatMovesHounsfieldUnitsIsNamed) {
       {"water was another then", [](Calibration& c) { c.water.hardness = {0.5F}; }},
       {"water was another then", [](Calibration& c) { c.mu_water_per_mm = 0.0201; }},
       {"lag was another then", [](Calibration& c) { c.lag[0].release = 0.41; }},
-      {"glare was not corrected then", [](Calibration& c) { c.glare = {{0.05, 20}}; }},
-      {"air_sweep was not corrected then",
-       [](Calibration& c) { c.air_sweep = {.angles = {0, 0.1}, .relative = {1, 1}}; }}};
+      {"glare was not corrected then",
+       [](Calibration& c) {
+         c.glare = {{0.05, 20}};
+       }},
+      {"air_sweep was not corrected then", [](Calibration& c) {
+         c.air_sweep = {.angles = {0, 0.1}, .relative = {1, 1}};
+       }}};
   for (const auto& [what, change] : changes) {
     Calibration set = WithTable();
     change(set);

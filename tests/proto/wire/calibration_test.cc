@@ -261,9 +261,7 @@ const Illegal kIllegal[] = {
      [](Set& s) { s.mutable_hounsfield()->mutable_made_with()->add_part(); },
      {"characters of hounsfield.made_with.part", "1 to 64"}},
     {"TableMadeWithWhatIsNoName",
-     [](Set& s) {
-       s.mutable_hounsfield()->mutable_made_with()->add_part()->set_name("a\nb");
-     },
+     [](Set& s) { s.mutable_hounsfield()->mutable_made_with()->add_part()->set_name("a\nb"); },
      {"hounsfield.made_with.part is 'a\\nb'", "[a-z_]"}},
     {"NotANumber",
      [](Set& s) { SetPixel(s.mutable_response()->mutable_offset_counts(), 41, kNaN); },
