@@ -21,9 +21,9 @@ namespace isocenter::recon {
 /// glare and scatter taken off as the set says on these few rows alone (a row stands for those
 /// around it): without that a thick patient would not be told from a thinner one that scatters
 /// less. Rays of the patient are those through kLeastMm of water or more. Scans are told of where
-/// more than kShare of them are beyond either; where no range is known, nothing is. Lag and
-/// the doses of frames that do not tell theirs (taken from the set's air strips, else 1) are known
-/// roughly. Not thread-safe.
+/// more than kShare of them are beyond either; where no range is known, nothing is. Lag and the air
+/// of the angle are left as they are, and doses of frames that do not tell theirs are roughly those
+/// of the set's air strips, else 1. Not thread-safe.
 class ThickRays {
  public:
   static constexpr int kMostViews = 12;
