@@ -298,8 +298,15 @@ absl::StatusOr<WaterFit> FitOnce(const std::vector<CylinderScan>& scans, const D
   const Profile profile = FitProfile(cells, seen);
   moved_mm = Solve(cells, profile).moved_mm;
   const Polynomial chord = ChordOf(cells, profile);
-  WaterFit fit{.polynomial = {.coefficient = chord}, .points = PointsOf(cells, profile, chord)};
+  WaterFit fit;
+  fit.polynomial.coefficient = chord;
+  fit.points = PointsOf(cells, profile, chord);
   ISO_RETURN_IF_ERROR(ops::CheckWaterPolynomial(fit.polynomial));
+  double thickest_mm = 0;  // with what hardened the beam before
+  for (const Cell& cell : cells) {
+    thickest_mm = std::max(thickest_mm, cell.chord_mm + Value(chord, profile.At(cell.column)));
+  }
+  fit.polynomial.thickest_mm = std::min(thickest_mm, ops::kMostFittedMm);
   const double reference_mm = std::min(kReferenceMm, thickest);
   const double middle = profile.At((detector.columns - 1) / 2.0);
   fit.mu_water_per_mm =

@@ -60,6 +60,7 @@ absl::Status JudgeWater(double diameter_mm, double reference_mm, WaterFit& fit) 
                         "%", AtMost(kMostWaterResidualPercent)};
   fit.figures = {{"water's attenuation", mu, "1/mm"},
                  {"water that it is stated for", reference_mm, "mm"},
+                 {"thickest water", fit.polynomial.thickest_mm, "mm"},
                  residual};
   if (!(residual.value <= kMostWaterResidualPercent)) {
     return NotGoodEnough(residual, absl::StrFormat("at most %g %%", kMostWaterResidualPercent),
@@ -92,6 +93,7 @@ absl::StatusOr<WaterFit> FitWater(const std::vector<CylinderScan>& scans) {
   const Polynomial chord = ChordOfLineIntegral(fit.points);
   for (WaterPoint& point : fit.points) point.found_mm = Value(chord, point.line_integral);
   fit.polynomial.coefficient = chord;
+  fit.polynomial.thickest_mm = std::min(fit.points.back().water_mm, ops::kMostFittedMm);
   ISO_RETURN_IF_ERROR(ops::CheckWaterPolynomial(fit.polynomial));
   const double reference_mm = std::min(kReferenceMm, thickest);
   fit.mu_water_per_mm = Inverse(chord, reference_mm) / reference_mm;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
@@ -169,6 +171,7 @@ absl::Status CheckScatterKernels(const ScatterKernels& kernels) {
   ISO_RETURN_IF_ERROR(CheckCount("scatter groups", kernels.groups.size(), 1, kMostScatterGroups));
   ISO_RETURN_IF_ERROR(CheckRange("scatter.mu_water_per_mm", kernels.mu_water_per_mm, 0.001, 0.1));
   ISO_RETURN_IF_ERROR(CheckRange("scatter.gamma_per_mm", kernels.gamma_per_mm, 0, 0.1));
+  ISO_RETURN_IF_ERROR(CheckRange("scatter.thickest_mm", kernels.thickest_mm, 0, kMostFittedMm));
   double before = 0;
   for (size_t i = 0; i < kernels.groups.size(); ++i) {
     const ScatterKernels::Group& group = kernels.groups[i];
@@ -195,6 +198,7 @@ absl::Status CheckScatterModel(const ScatterModel& model) {
 absl::Status CheckWaterPolynomial(const WaterPolynomial& polynomial) {
   const std::vector<double>& c = polynomial.coefficient;
   ISO_RETURN_IF_ERROR(CheckCount("water coefficients", c.size(), 0, 6));
+  ISO_RETURN_IF_ERROR(CheckRange("water.thickest_mm", polynomial.thickest_mm, 0, kMostFittedMm));
   if (c.empty()) return absl::OkStatus();
   // A slope that is lost between two of these would make neighbouring thicknesses one.
   constexpr int kPoints = 1200;
@@ -249,6 +253,19 @@ absl::Status CheckHounsfieldTable(const HounsfieldTable& table) {
       }
     }
     before = &point;
+  }
+  if (!table.made_with) return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(
+      CheckCount("parts of hounsfield.made_with", table.made_with->size(), 0, kMostTableParts));
+  for (const PartChecksum& part : *table.made_with) {
+    ISO_RETURN_IF_ERROR(
+        CheckCount("characters of hounsfield.made_with.part", part.part.size(), 1, 64));
+    if (std::ranges::all_of(part.part, [](char c) { return absl::ascii_islower(c) || c == '_'; })) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat("hounsfield.made_with.part is '",
+                                                   absl::CHexEscape(part.part),
+                                                   "'; legal are names of [a-z_]"));
   }
   return absl::OkStatus();
 }

@@ -85,8 +85,12 @@ struct ScatterKernels {
   /// By how much a kernel falls with the difference of thickness between where it is scattered and
   /// where it arrives: 1 - gamma·(t(arrives) - t(scattered)). 0 to 0.1.
   double gamma_per_mm = 0;
+  /// The thickest water that they were fitted to (mm); beyond it they go on as the last group does.
+  /// 0 to kMostFittedMm; 0: not known, or stated and not fitted.
+  double thickest_mm = 0;
 };
 inline constexpr int kMostScatterGroups = 8;
+inline constexpr double kMostFittedMm = 2000;
 
 /// How much of the scatter that is computed from a volume (kernels/scatter) the detector sees, of
 /// that of a screen without a grid that answers to all directions alike.
@@ -102,9 +106,20 @@ struct WaterPolynomial {
   std::vector<double> coefficient;
   /// h, of each of the detector's columns, 0 to kMostHardness; empty: 0. Only with coefficients.
   std::vector<float> hardness;
+  /// The thickest water that it was fitted to (mm), with what the hardness of its column stands
+  /// for; beyond it is extrapolated. 0 to kMostFittedMm; 0: not known.
+  double thickest_mm = 0;
 };
 inline constexpr double kMostHardness = 4;
 inline constexpr double kLongestLineIntegral = 12;
+
+/// One of a set's parts, named as the field of the set that it is kept in, and what it was like.
+struct PartChecksum {
+  std::string part;     // 1 to 64 characters
+  uint32_t crc32c = 0;  // of its numbers (kernels/ops/calibration_scope.h)
+  friend bool operator==(const PartChecksum&, const PartChecksum&) = default;
+};
+inline constexpr int kMostTableParts = 16;
 
 /// From what is reconstructed, in HU after all other corrections, to what is true: linear between
 /// the points, and beyond them as between the outermost two. 2 to 32 points, ascending in both, or
@@ -114,6 +129,9 @@ struct HounsfieldTable {
     double measured_hu = 0, true_hu = 0;
   };
   std::vector<Point> points;
+  /// The parts that had corrected the volume that it was measured in, at most kMostTableParts;
+  /// unset: not known.
+  std::optional<std::vector<PartChecksum>> made_with;
 };
 
 /// What bone adds to a line integral: a line integral p that the water polynomial has made, of a

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "kernels/geometry/detector.h"
+#include "kernels/ops/calibration.h"
 
 namespace isocenter::ops {
 
@@ -39,5 +40,17 @@ std::string NotValidText(absl::string_view name, const Validity& validity);
 inline constexpr char kUsedAllTheSame[] = "; it is used all the same";
 /// That a set does not know water, which the scale of HU is made of.
 std::string NoWaterText(absl::string_view name);
+
+/// The parts of a set that move HU, and what they are like: "lag", "air_sweep", "glare", "scatter",
+/// "water", those that there are. Of what they compute with, not of the range that they were fitted
+/// to.
+std::vector<PartChecksum> HounsfieldParts(const Calibration& calibration);
+/// That a set has an HU table that was measured in a volume that other parts had corrected than
+/// correct now; empty where it was not, or nobody knows. `computed_scatter`: a second pass takes
+/// scatter off in place of the set's kernels.
+std::string StaleTableText(const Calibration& calibration, bool computed_scatter = false);
+/// Up to which thickness of water the parts were fitted, or that nobody knows; empty where there is
+/// no such part.
+std::string FittedRangesText(const Calibration& calibration);
 
 }  // namespace isocenter::ops

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
@@ -11,8 +12,38 @@ namespace isocenter::quality {
 namespace {
 
 constexpr int kFrequencies = 64;
+constexpr double kLeastPhased = 0.4;  // of an edge: below, noise may turn its phase by a half
 
 double Sinc(double x) { return x == 0 ? 1 : std::sin(kPi * x) / (kPi * x); }
+
+/// What bins and differences take away is put back; phases are about the middle of the spread.
+struct Transform {
+  std::vector<double> frequencies;
+  std::vector<std::complex<double>> values;
+};
+Transform TransformOf(std::span<const double> spread, double width, double end) {
+  const int lines = static_cast<int>(spread.size()) - 1;
+  std::vector<double> line(lines);
+  for (int i = 0; i < lines; ++i) {
+    const double off = std::abs(2.0 * (i + 0.5) / lines - 1);  // 0 in the middle, 1 at the ends
+    const double taper = off < 0.6 ? 1 : 0.5 * (1 + std::cos(kPi * (off - 0.6) / 0.4));
+    line[i] = taper * (spread[i + 1] - spread[i]);
+  }
+  Transform transform;
+  double whole = 0;
+  for (int n = 0; n <= kFrequencies; ++n) {
+    const double frequency = end * n / kFrequencies;
+    std::complex<double> sum = 0;
+    for (int i = 0; i < lines; ++i) {
+      sum += std::polar(1.0, -2 * kPi * frequency * (i - 0.5 * (lines - 1)) * width) * line[i];
+    }
+    if (n == 0) whole = sum.real();
+    const double lost = Sinc(frequency * width) * Sinc(frequency * width);
+    transform.frequencies.push_back(frequency);
+    transform.values.push_back(sum / whole / lost);
+  }
+  return transform;
+}
 
 }  // namespace
 
@@ -51,24 +82,28 @@ absl::StatusOr<std::vector<double>> SpreadByDistance(std::span<const DistanceVal
 }
 
 FrequencyCurve TransformSpread(std::span<const double> spread, double width, double end) {
-  const int lines = static_cast<int>(spread.size()) - 1;
-  std::vector<double> line(lines);
-  for (int i = 0; i < lines; ++i) {
-    const double off = std::abs(2.0 * (i + 0.5) / lines - 1);  // 0 in the middle, 1 at the ends
-    const double taper = off < 0.6 ? 1 : 0.5 * (1 + std::cos(kPi * (off - 0.6) / 0.4));
-    line[i] = taper * (spread[i + 1] - spread[i]);
+  Transform transform = TransformOf(spread, width, end);
+  FrequencyCurve curve{.frequencies = std::move(transform.frequencies)};
+  for (const std::complex<double>& value : transform.values)
+    curve.values.push_back(std::abs(value));
+  return curve;
+}
+
+FrequencyCurve TransformSymmetric(std::span<const double> spread, double width, double end) {
+  Transform transform = TransformOf(spread, width, end);
+  // The edge's place, by the phase where much is left of it: a straight line through 0.
+  double sum = 0, weights = 0;
+  for (size_t n = 1; n < transform.values.size(); ++n) {
+    const double size = std::abs(transform.values[n]), f = transform.frequencies[n];
+    if (size < kLeastPhased) break;
+    sum += size * size * f * std::arg(transform.values[n]);
+    weights += size * size * f * f;
   }
-  FrequencyCurve curve;
-  double whole = 0;
-  for (int n = 0; n <= kFrequencies; ++n) {
-    const double frequency = end * n / kFrequencies;
-    std::complex<double> sum = 0;
-    for (int i = 0; i < lines; ++i)
-      sum += std::polar(1.0, -2 * kPi * frequency * i * width) * line[i];
-    if (n == 0) whole = std::abs(sum);
-    const double lost = Sinc(frequency * width) * Sinc(frequency * width);
-    curve.frequencies.push_back(frequency);
-    curve.values.push_back(std::abs(sum) / whole / lost);
+  const double turns = weights > 0 ? sum / weights : 0;  // of phase for a frequency
+  FrequencyCurve curve{.frequencies = transform.frequencies};
+  for (size_t n = 0; n < transform.values.size(); ++n) {
+    const auto back = std::polar(1.0, -turns * transform.frequencies[n]);
+    curve.values.push_back((transform.values[n] * back).real());
   }
   return curve;
 }

@@ -23,6 +23,9 @@ absl::StatusOr<std::vector<double>> SpreadByDistance(std::span<const DistanceVal
 /// `end` (1/mm): differences, whose outer 40 % are tapered, transformed; what bins and differences
 /// take away is put back.
 FrequencyCurve TransformSpread(std::span<const double> spread, double width, double end);
+/// The same of a blur that is symmetric, with its sign: what is in phase with the edge. Noise is as
+/// often below 0 as above, where a modulus adds it up at all frequencies at which little is left.
+FrequencyCurve TransformSymmetric(std::span<const double> spread, double width, double end);
 
 struct Level {
   double mean = 0, error = 0;  // of the mean

@@ -121,7 +121,7 @@ absl::StatusOr<SphereTransfer> MeasureSphere(const VolumeView& volume, const Sph
   result.in_plane = TransformSpread(in_plane, width, 0.5 / pixel);
   result.axial = TransformSpread(axial, height, 0.5 / slice);
   // Twice as far: a slice that is hardly blurred still has much there.
-  const FrequencyCurve far = TransformSpread(axial, height, 1 / slice);
+  const FrequencyCurve far = TransformSymmetric(axial, height, 1 / slice);
   result.slice_sensitivity =
       TransformBack(far, slice / 20, static_cast<int>(20 * reach_mm / slice));
   const auto half = result.slice_sensitivity.FallsTo(0.5);

@@ -18,6 +18,7 @@ namespace {
 
 absl::StatusOr<ops::RingSpec> SpecOf(const Trajectory& trajectory, const VolumeGrid& grid) {
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
+  ISO_RETURN_IF_ERROR(CheckRingVoxels(grid));
   ISO_ASSIGN_OR_RETURN(const Vec3 axis, OrbitAxis(trajectory));
   const Vec3 normal{grid.direction[2], grid.direction[5], grid.direction[8]};
   const double along = std::abs(Dot(axis, normal));
@@ -50,7 +51,31 @@ absl::StatusOr<int> SlicesAtOnce(const ops::RingSpec& spec, const ops::RemoveRin
   }
 }
 
+double WidestMm(const VolumeGrid& grid) { return std::max(grid.spacing.x, grid.spacing.y); }
+
 }  // namespace
+
+absl::Status CheckRingVoxels(const VolumeGrid& grid) {
+  if (WidestMm(grid) <= kMostRingVoxelMm) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the voxels of a slice are ", WidestMm(grid), " mm wide; legal for rings is at most ",
+      kMostRingVoxelMm, " mm: in wider ones round bone goes with the rings"));
+}
+
+std::optional<std::string> CoarseRingsText(const Acquisition& acquisition, const VolumeGrid& grid) {
+  // Pixels for a millimetre at the isocentre, along the row.
+  const ProjectionMatrix& p = acquisition.trajectory[acquisition.trajectory.size() / 2];
+  const double u = p(0, 3) / p(2, 3);
+  const Vec3 by_mm{p(0, 0) - u * p(2, 0), p(0, 1) - u * p(2, 1), p(0, 2) - u * p(2, 2)};
+  const double pixel_mm = std::abs(p(2, 3)) / Norm(by_mm), voxel_mm = WidestMm(grid);
+  if (voxel_mm <= kMostRingVoxelPixels * pixel_mm) return std::nullopt;
+  return absl::StrFormat(
+      "the voxels of a slice are %.3g pixels of the detector wide (%.3g mm; a pixel is %.3g mm at "
+      "the isocentre): most of the rings that single pixels make stay; legal is at most %g pixels, "
+      "%.3g mm",
+      voxel_mm / pixel_mm, voxel_mm, pixel_mm, kMostRingVoxelPixels,
+      kMostRingVoxelPixels * pixel_mm);
+}
 
 std::string ToText(const RingsTakenOff& rings) {
   return absl::StrFormat("rings: %.2g HU (RMS), %.3g HU at most, were taken off the volume",

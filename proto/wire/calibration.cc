@@ -44,7 +44,8 @@ absl::StatusOr<ops::DefectMap> DefectsFromProto(const v1::DefectMap& proto,
 ops::ScatterKernels ScatterFromProto(const v1::ScatterKernels& proto) {
   ops::ScatterKernels kernels{.groups = {},
                               .mu_water_per_mm = proto.mu_water_per_mm(),
-                              .gamma_per_mm = proto.gamma_per_mm()};
+                              .gamma_per_mm = proto.gamma_per_mm(),
+                              .thickest_mm = proto.thickest_mm()};
   for (const v1::ScatterKernels::Group& group : proto.group()) {
     kernels.groups.push_back({.from_mm = group.from_mm(),
                               .amplitude = group.amplitude(),
@@ -113,6 +114,7 @@ void CorrectionsFromProto(const v1::CalibrationSet& set, ops::Calibration& calib
   calibration.water.coefficient = {set.water().coefficient().begin(),
                                    set.water().coefficient().end()};
   calibration.water.hardness = {set.water().hardness().begin(), set.water().hardness().end()};
+  calibration.water.thickest_mm = set.water().thickest_mm();
   calibration.mu_water_per_mm = set.water().mu_water_per_mm();
   for (const double angle : set.air_sweep().angle_deg()) {
     calibration.air_sweep.angles.push_back(DegreesToRadians(angle));
@@ -120,6 +122,12 @@ void CorrectionsFromProto(const v1::CalibrationSet& set, ops::Calibration& calib
   for (const v1::HounsfieldTable::Point& point : set.hounsfield().point()) {
     calibration.hounsfield.points.push_back(
         {.measured_hu = point.measured_hu(), .true_hu = point.true_hu()});
+  }
+  if (set.hounsfield().has_made_with()) {
+    auto& parts = calibration.hounsfield.made_with.emplace();
+    for (const v1::CorrectedBy::Part& part : set.hounsfield().made_with().part()) {
+      parts.push_back({.part = part.name(), .crc32c = part.crc32c()});
+    }
   }
   if (set.has_bone()) calibration.bone = BoneFromProto(set.bone());
 }
@@ -131,6 +139,7 @@ void SetMap(const std::vector<float>& map, std::string* bytes) {
 void SetScatter(const ops::ScatterKernels& kernels, v1::ScatterKernels& proto) {
   proto.set_mu_water_per_mm(kernels.mu_water_per_mm);
   proto.set_gamma_per_mm(kernels.gamma_per_mm);
+  proto.set_thickest_mm(kernels.thickest_mm);
   for (const ops::ScatterKernels::Group& group : kernels.groups) {
     v1::ScatterKernels::Group& added = *proto.add_group();
     added.set_from_mm(group.from_mm);
@@ -176,6 +185,7 @@ void SetCorrections(const ops::Calibration& calibration, v1::CalibrationSet& set
     set.mutable_water()->set_mu_water_per_mm(calibration.mu_water_per_mm);
     set.mutable_water()->mutable_hardness()->Assign(calibration.water.hardness.begin(),
                                                     calibration.water.hardness.end());
+    set.mutable_water()->set_thickest_mm(calibration.water.thickest_mm);
   }
   for (const double angle : calibration.air_sweep.angles) {
     set.mutable_air_sweep()->add_angle_deg(RadiansToDegrees(angle));
@@ -187,6 +197,14 @@ void SetCorrections(const ops::Calibration& calibration, v1::CalibrationSet& set
     v1::HounsfieldTable::Point& added = *set.mutable_hounsfield()->add_point();
     added.set_measured_hu(point.measured_hu);
     added.set_true_hu(point.true_hu);
+  }
+  if (set.has_hounsfield() && calibration.hounsfield.made_with) {
+    v1::CorrectedBy& made_with = *set.mutable_hounsfield()->mutable_made_with();
+    for (const ops::PartChecksum& part : *calibration.hounsfield.made_with) {
+      v1::CorrectedBy::Part& added = *made_with.add_part();
+      added.set_name(part.part);
+      added.set_crc32c(part.crc32c);
+    }
   }
   if (calibration.bone) SetBone(*calibration.bone, *set.mutable_bone());
 }

@@ -115,6 +115,7 @@ enum class WarningKind {
   kDoseUnknown,
   kUnknownDefects,
   kGridUnseen,
+  kBeyondCalibration,
   kWorklistMismatch,
   kWorklistUnavailable,
   kReplicaLost,
@@ -122,12 +123,14 @@ enum class WarningKind {
 };
 constexpr auto NamesOf(WarningKind) {
   return std::to_array<absl::string_view>(
-      {"frame_gap",       "late_frame",   "saturated_detector", "dead_detector",
-       "dose_dip",        "matrix_jump",  "short_arc",          "device_replaced",
-       "stopped_early",   "archive_full", "calibration",        "cut_object",
-       "repeated_frames", "air_level",    "matrices_misfit",    "dose_unknown",
-       "unknown_defects", "grid_unseen",  "worklist_mismatch",  "worklist_unavailable",
-       "replica_lost",    "phase_gap"});
+      {"frame_gap",          "late_frame",        "saturated_detector",
+       "dead_detector",      "dose_dip",          "matrix_jump",
+       "short_arc",          "device_replaced",   "stopped_early",
+       "archive_full",       "calibration",       "cut_object",
+       "repeated_frames",    "air_level",         "matrices_misfit",
+       "dose_unknown",       "unknown_defects",   "grid_unseen",
+       "beyond_calibration", "worklist_mismatch", "worklist_unavailable",
+       "replica_lost",       "phase_gap"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.

@@ -158,7 +158,8 @@ absl::Status AcquisitionAdmission::Calibrate(AcquisitionRequest& request,
     std::vector<jobs::CalibrationLabel> kept;
     if (parts_.calibrations != nullptr) kept = parts_.calibrations->Labels();
     ISO_ASSIGN_OR_RETURN(CalibrationChoice choice, ChooseCalibration(kept, request, parts_.Now()));
-    screened.warning = std::move(choice.warning);
+    screened.warnings.clear();
+    if (choice.warning) screened.warnings.push_back(*std::move(choice.warning));
     request.calibration = std::move(choice.used);
     if (!request.calibration) break;
     auto loaded = parts_.calibrations_in_memory.Get(*request.calibration);
@@ -171,10 +172,12 @@ absl::Status AcquisitionAdmission::Calibrate(AcquisitionRequest& request,
   }
   ISO_ASSIGN_OR_RETURN(auto warning, CheckRefinable(request, screened.calibration.get()));
   // Frames that are not corrected are warned of already.
-  if (!screened.warning) screened.warning = std::move(warning);
-  if (!screened.warning && screened.calibration != nullptr) {
-    screened.warning = CheckWater(*screened.calibration);
+  if (screened.warnings.empty() && warning) screened.warnings.push_back(*std::move(warning));
+  if (screened.calibration == nullptr) return absl::OkStatus();
+  if (screened.warnings.empty()) {
+    if (auto no_water = CheckWater(*screened.calibration)) screened.warnings.push_back(*no_water);
   }
+  if (auto stale = CheckTable(request, *screened.calibration)) screened.warnings.push_back(*stale);
   return absl::OkStatus();
 }
 
@@ -227,7 +230,7 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
   if (const auto unseen = recon::LittleSeenText(run->plan().acquisition, grid)) {
     accepted.job->Warn({jobs::WarningKind::kGridUnseen, std::nullopt, *unseen});
   }
-  if (screened.warning) accepted.job->Warn(*std::move(screened.warning));
+  for (jobs::JobWarning& warning : screened.warnings) accepted.job->Warn(std::move(warning));
   return accepted;
 }
 

@@ -62,7 +62,7 @@ class AcquisitionAdmission {
   struct Screened {
     std::optional<AcceptedJob> known;  // the job of its request id; the rest is unset
     VolumeGrid grid;
-    std::optional<jobs::JobWarning> warning;
+    std::vector<jobs::JobWarning> warnings;
     /// In memory until a run has it.
     std::shared_ptr<const ops::Calibration> calibration;
     bool has_other_half = false;  // of its pair, from which the request now has what it lacked

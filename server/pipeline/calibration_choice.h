@@ -34,4 +34,9 @@ absl::StatusOr<std::optional<jobs::JobWarning>> CheckRefinable(const Acquisition
 /// before one that does.
 std::optional<jobs::JobWarning> CheckWater(const ops::Calibration& calibration);
 
+/// A warning of a set whose HU table was measured in a volume that was corrected otherwise than the
+/// acquisition's, or than its refinement, will be.
+std::optional<jobs::JobWarning> CheckTable(const AcquisitionRequest& request,
+                                           const ops::Calibration& calibration);
+
 }  // namespace isocenter::pipeline

@@ -66,7 +66,7 @@ TEST(SecondPass, RingsAndStripesBesideOthers) {
   const auto reconstructed = [&](std::vector<std::string> flags) {
     const std::string mha = (directory / "volume.mha").string();
     flags.insert(flags.begin(), {"reconstruct", "--overwrite", path, "--out", mha, "--grid",
-                                 "48x48x32", "--voxel-mm", "2.5", "--json", json});
+                                 "96x96x8", "--voxel-mm", "1.2", "--json", json});
     const Outcome outcome = RunCommand(flags);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return formats::ReadMetaImage(mha)->voxels;

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -98,8 +99,10 @@ absl::Status Calibrate(const Options& options) {
                     absl::StrFormat("%.1f", measured.insert.true_hu)});
   }
   std::fputs(FormatTable(rows).c_str(), options.set.to.json.progress());
+  ops::HounsfieldTable table = fit.table;
+  table.made_with = ops::HounsfieldParts(opened.calibration);
   *opened.set.mutable_hounsfield() =
-      wire::ToProto(ops::Calibration{.hounsfield = fit.table}).hounsfield();
+      wire::ToProto(ops::Calibration{.hounsfield = std::move(table)}).hounsfield();
   std::vector<std::string> warnings = fit.warnings;
   if (!untold.empty()) warnings.push_back(untold);
   if (opened.calibration.water.coefficient.empty()) {

@@ -169,21 +169,21 @@ absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const SetOut
                       const nlohmann::ordered_json& details) {
   SetFigures(report, set);
   ISO_ASSIGN_OR_RETURN(*set.mutable_picture_png(), formats::EncodePng(report.picture));
-  ISO_RETURN_IF_ERROR(wire::CalibrationFromProto(set).status());
+  ISO_ASSIGN_OR_RETURN(const ops::Calibration calibration, wire::CalibrationFromProto(set));
   if (!output.picture.empty()) {
     ISO_RETURN_IF_ERROR(formats::WriteText(output.picture, set.picture_png()));
   }
   ISO_RETURN_IF_ERROR(formats::WriteText(output.out, wire::CalibrationFile(set)));
   PrintWarnings(report.warnings);
-  nlohmann::ordered_json json{{"name", set.name()},
-                              {"part", report.part},
-                              {"out", output.out},
-                              {"figures", ToJson(report.figures)},
-                              {"warnings", report.warnings}};
+  const std::string ranges = ops::FittedRangesText(calibration);
+  nlohmann::ordered_json json{{"name", set.name()}, {"part", report.part},
+                              {"out", output.out},  {"figures", ToJson(report.figures)},
+                              {"ranges", ranges},   {"warnings", report.warnings}};
   json.update(details);
   const bool is_whole = set.has_water() || set.has_geometry();
   return output.json.Report(
-      absl::StrCat(FigureTable(report.figures), output.out, ": ", set.name(),
+      absl::StrCat(FigureTable(report.figures), ranges, ranges.empty() ? "" : "\n", output.out,
+                   ": ", set.name(),
                    is_whole ? "; "
                             : "; it does not know water yet: `isocenter calibrate "
                               "beam-hardening --into` adds that, before ",

@@ -76,7 +76,7 @@ absl::StatusOr<PatientPosition> PatientPositionOf(const v1::AcquisitionHeader& h
 }
 
 /// Adds why the volume's HU are not those of the room.
-void WarnOfHounsfield(Scan& scan) {
+void WarnOfHounsfield(const ReconstructOptions& options, Scan& scan) {
   if (scan.acquisition.pixel_type != recon::PixelType::kUint16Counts) return;
   const ops::Calibration* const calibration = scan.acquisition.calibration.get();
   const std::string& mode = scan.source->header().detector_mode();
@@ -87,6 +87,10 @@ void WarnOfHounsfield(Scan& scan) {
   } else if (calibration != nullptr && !(calibration->mu_water_per_mm > 0)) {
     scan.warnings.push_back(ops::NoWaterText(calibration->name));
   }
+  if (calibration == nullptr) return;
+  if (std::string stale = ops::StaleTableText(*calibration, options.scatter); !stale.empty()) {
+    scan.warnings.push_back(std::move(stale));
+  }
 }
 
 absl::StatusOr<Scan> OpenScan(const ReconstructOptions& options) {
@@ -94,10 +98,17 @@ absl::StatusOr<Scan> OpenScan(const ReconstructOptions& options) {
   ISO_ASSIGN_OR_RETURN(scan.source, OpenAcquisition(options.acquisition));
   ISO_ASSIGN_OR_RETURN(scan.acquisition, CalibratedAcquisition(scan.source->header(),
                                                                options.calibration, scan.warnings));
-  WarnOfHounsfield(scan);
+  WarnOfHounsfield(options, scan);
   ISO_ASSIGN_OR_RETURN(scan.position, PatientPositionOf(scan.source->header()));
   ISO_ASSIGN_OR_RETURN(scan.grid, GridOf(options, scan.acquisition));
   ISO_RETURN_IF_ERROR(ValidateGrid(scan.grid));
+  if (!options.rings) return scan;
+  if (const absl::Status legal = recon::CheckRingVoxels(scan.grid); !legal.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--rings: ", legal.message()));
+  }
+  if (auto coarse = recon::CoarseRingsText(scan.acquisition, scan.grid)) {
+    scan.warnings.push_back(absl::StrCat("--rings: ", *coarse));
+  }
   return scan;
 }
 

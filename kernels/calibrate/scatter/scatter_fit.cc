@@ -237,6 +237,7 @@ absl::StatusOr<ScatterFit> FitScatter(const std::vector<ScatterView>& views,
     least = missed;
     best = kernels;
   }
+  best.thickest_mm = std::min(measured.thickest_mm, ops::kMostFittedMm);
   ISO_RETURN_IF_ERROR(ops::CheckScatterKernels(best));
   const Figure missed{"scatter that the kernels miss", 100 * least / measured.share, "%",
                       AtMost(kMostScatterMissedPercent)};

@@ -9,6 +9,7 @@ ScanWatch::ScanWatch(const Acquisition& acquisition)
       air_(acquisition),
       strips_(acquisition),
       defects_(acquisition),
+      thick_(acquisition),
       rays_(acquisition) {}
 
 int ScanWatch::SampledRows(int detector_rows) {
@@ -33,6 +34,7 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
     findings.push_back({ScanFault::kDoseStrips, view, strips_.Text()});
   }
   defects_.Add(view, sampled);
+  thick_.Add(view, sampled, dose);
   rays_.Add(view, rows);
   return findings;
 }
@@ -44,6 +46,9 @@ std::vector<ScanFinding> ScanWatch::End(const Trajectory& trajectory) const {
   }
   if (const std::optional<std::string> defects = defects_.Text()) {
     findings.push_back({ScanFault::kUnknownDefects, std::nullopt, *defects});
+  }
+  if (const std::optional<std::string> thick = thick_.Text()) {
+    findings.push_back({ScanFault::kThickRays, std::nullopt, *thick});
   }
   return findings;
 }

@@ -13,6 +13,7 @@
 #include "kernels/recon/completeness/frame_row.h"
 #include "kernels/recon/completeness/opposite_rays.h"
 #include "kernels/recon/completeness/repeated_frames.h"
+#include "kernels/recon/completeness/thick_rays.h"
 #include "kernels/recon/completeness/unknown_defects.h"
 
 namespace isocenter::recon {
@@ -23,6 +24,7 @@ enum class ScanFault {
   kMatricesMisfit,
   kDoseStrips,
   kUnknownDefects,
+  kThickRays,
 };
 
 struct ScanFinding {
@@ -32,8 +34,9 @@ struct ScanFinding {
 };
 
 /// Repeated frames are found when they begin to repeat, and again when they do after they had not;
-/// air that is off, and strips that see none, once; matrices that do not fit, and defects that are
-/// not known, when all frames have come. Not thread-safe.
+/// air that is off, and strips that see none, once; matrices that do not fit, defects that are not
+/// known, and rays that are thicker than the calibration, when all frames have come. Not
+/// thread-safe.
 class ScanWatch {
  public:
   /// `acquisition`: valid, and must outlive this.
@@ -62,6 +65,7 @@ class ScanWatch {
   AirLevel air_;
   DoseStrips strips_;
   UnknownDefects defects_;
+  ThickRays thick_;
   OppositeRays rays_;
   bool repeats_ = false;  // the last frame that came did
 };

@@ -46,8 +46,9 @@ namespace isocenter::pipeline {
 /// Cut object: the patient is wider than the detector (recon::CutRows), and the protocol does not
 /// correct for it. Said once of a scan.
 ///
-/// Repeated frames, air level, unknown doses, matrices misfit, unknown defects: what files are
-/// told, too (recon::ScanWatch); the last two when all frames have come.
+/// Repeated frames, air level, unknown doses, matrices misfit, unknown defects, rays beyond the
+/// calibration: what files are told, too (recon::ScanWatch); the last three when all frames have
+/// come.
 ///
 /// Not thread-safe.
 class FrameMonitor {

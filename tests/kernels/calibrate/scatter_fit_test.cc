@@ -110,6 +110,8 @@ TEST(ScatterFit, ExplainsScatterOfOtherObjects) {
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_EQ(fit->figures[2].name, "scatter that the kernels miss");
   EXPECT_LT(fit->figures[2].value, 3);
+  EXPECT_EQ(fit->figures[4].name, "thickest water");
+  EXPECT_EQ(fit->kernels.thickest_mm, fit->figures[4].value);
   const std::vector<double> other = Primary(6, 5, 6, 170);
   const std::vector<double> expected = Scatter(Planted(), other);
   const std::vector<double> predicted = PredictScatter(fit->kernels, CoarseShape(kDetector), other);

@@ -125,9 +125,9 @@ TEST(FitWater, MakesWaterLinearFrom70To120Kv) {
     EXPECT_NEAR(fit->mu_water_per_mm / TrueMu(kv), 1, 1e-3) << kv;
     EXPECT_LT(WorstError(*fit, kv, 1, 200), 1e-3) << kv;
     EXPECT_LT(WorstError(*fit, kv, 200, 300), 2e-2) << kv;
-    EXPECT_EQ(fit->figures[3].name, "cupping before");
-    EXPECT_LT(fit->figures[3].value, -15) << kv;
-    EXPECT_NEAR(fit->figures[4].value, 0, 2) << kv;
+    EXPECT_EQ(fit->figures[4].name, "cupping before");
+    EXPECT_LT(fit->figures[4].value, -15) << kv;
+    EXPECT_NEAR(fit->figures[5].value, 0, 2) << kv;
   }
 }
 
@@ -181,14 +181,16 @@ TEST(FitWater, TakesAThinCylinderInASoftBeam) {
   const auto fit = FitWater({SoftBeam(1)});
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_LE(fit->polynomial.coefficient.size(), 4u);
-  ASSERT_EQ(fit->figures.size(), 5u);
+  EXPECT_NEAR(fit->polynomial.thickest_mm, 70, 0.5);
+  ASSERT_EQ(fit->figures.size(), 6u);
   EXPECT_LT(std::abs(fit->figures.back().value), 2) << "HU of cupping";
 }
 
 TEST(FitWater, SaysNothingOfCuppingWhereNoRayPassesTheCenter) {
   const auto fit = FitWater({SoftBeam(0.75)});
   ASSERT_TRUE(fit.ok()) << fit.status();
-  ASSERT_EQ(fit->figures.size(), 3u);
+  EXPECT_NEAR(fit->polynomial.thickest_mm, 0.75 * 70, 0.5) << "of rays, not of the cylinder";
+  ASSERT_EQ(fit->figures.size(), 4u);
   EXPECT_LT(fit->figures.back().value, 0.1) << "% between chords and polynomial";
 }
 

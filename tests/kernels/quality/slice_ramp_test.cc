@@ -22,8 +22,8 @@ const PhantomModule kRamp{.kind = PhantomModule::Kind::kRamp,
                           .along_deg = 90};
 
 // A thin wire that a Gaussian has blurred: a Gaussian of the distance from it.
-MadeVolume Wire(double sigma, double noise) {
-  phantom::Generator random(11);
+MadeVolume Wire(double sigma, double noise, int seed = 11) {
+  phantom::Generator random(seed);
   const double a = DegreesToRadians(kRampDeg);
   return {CenteredGrid(100, 100, 40, {0.6, 0.6, 0.8}), [&](Vec3 p) {
             const Vec3 from = p - kRamp.center, along{0, std::cos(a), std::sin(a)};
@@ -45,6 +45,22 @@ TEST(Ramp, HasTheThicknessOfItsBlur) {
       printf("sigma %.1f, noise %.0f: %.3f of %.3f mm\n", sigma, noise, ramp->fwhm_mm, expected);
       EXPECT_NEAR(ramp->fwhm_mm, expected, 0.03 * expected);
     }
+  }
+}
+
+// Of 800 HU.
+TEST(Ramp, NoiseDoesNotMoveTheThickness) {
+  constexpr int kScans = 12;
+  const double quiet = MeasureRamp(Wire(1.1, 0).view(), {}, kRamp)->fwhm_mm;
+  for (const double noise : {40.0, 80.0}) {
+    double sum = 0;
+    for (int seed = 1; seed <= kScans; ++seed) {
+      const auto ramp = MeasureRamp(Wire(1.1, noise, seed).view(), {}, kRamp);
+      ASSERT_TRUE(ramp.ok()) << ramp.status();
+      sum += ramp->fwhm_mm / kScans;
+    }
+    printf("noise %.0f: %.3f of %.3f mm\n", noise, sum, quiet);
+    EXPECT_NEAR(sum, quiet, 0.015 * quiet);
   }
 }
 

@@ -98,5 +98,35 @@ TEST(RemoveRings, RefusesWhatIsIllegal) {
       HasSubstr("has a value of nan HU; legal is finite"));
 }
 
+TEST(RemoveRings, WideVoxelsAreRefused) {
+  VolumeGrid grid = Grid();
+  grid.spacing = {1.2, 1.2, 5};
+  EXPECT_TRUE(CheckRingVoxels(grid).ok());
+  grid.spacing = {1, 1.3, 1};
+  const auto device = OpenDevice("cpu", int64_t{1} << 30);
+  std::vector<float> volume = Ring(grid);
+  const absl::Status refused =
+      RemoveRings(Circle(), grid, TestRegistry(), *device, {volume.data(), grid.shape()}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()),
+              testing::HasSubstr("1.3 mm wide; legal for rings is at most 1.2 mm"));
+}
+
+TEST(RemoveRings, VoxelsThatAreWideForThePixelsAreToldOf) {
+  Acquisition acquisition{
+      .detector = {.columns = 64, .rows = 48, .pitch_u_mm = 0.8, .pitch_v_mm = 1.6}};
+  acquisition.trajectory = *MakeCircularOrbit(
+      {.views = 20, .source_to_isocenter_mm = 750, .source_to_detector_mm = 1200, .arc = 3.4},
+      acquisition.detector);
+  VolumeGrid grid = Grid();
+  grid.spacing = {0.99, 0.99, 5};  // pixels of 0.5 mm at the isocentre
+  EXPECT_EQ(CoarseRingsText(acquisition, grid), std::nullopt);
+  grid.spacing.y = 1.1;
+  EXPECT_EQ(CoarseRingsText(acquisition, grid),
+            "the voxels of a slice are 2.2 pixels of the detector wide (1.1 mm; a pixel is 0.5 mm "
+            "at the isocentre): most of the rings that single pixels make stay; legal is at most 2 "
+            "pixels, 1 mm");
+}
+
 }  // namespace
 }  // namespace isocenter::recon

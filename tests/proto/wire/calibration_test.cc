@@ -93,6 +93,25 @@ TEST(CalibrationMessage, WhatWasNotMeasuredStaysUnset) {
   EXPECT_TRUE(calibration->lag.empty() && calibration->hounsfield.points.empty());
 }
 
+// Sets of before: no range, and nothing about the table.
+TEST(CalibrationMessage, ASetThatKnowsNoRangesIsLegal) {
+  Set set = FullSet();
+  set.mutable_water()->clear_thickest_mm();
+  set.mutable_scatter()->clear_thickest_mm();
+  set.mutable_hounsfield()->clear_made_with();
+  const auto calibration = CalibrationFromProto(set);
+  ASSERT_TRUE(calibration.ok()) << calibration.status();
+  EXPECT_EQ(calibration->water.thickest_mm, 0);
+  EXPECT_EQ(calibration->scatter->thickest_mm, 0);
+  EXPECT_FALSE(calibration->hounsfield.made_with.has_value());
+  // A table of a volume that nothing had corrected is another thing.
+  set.mutable_hounsfield()->mutable_made_with();
+  const auto uncorrected = CalibrationFromProto(set);
+  ASSERT_TRUE(uncorrected.ok() && uncorrected->hounsfield.made_with.has_value());
+  EXPECT_TRUE(uncorrected->hounsfield.made_with->empty());
+  EXPECT_TRUE(ToProto(*uncorrected).hounsfield().has_made_with());
+}
+
 TEST(CalibrationMessage, TimesKeepTheirNanoseconds) {
   for (const absl::Time time :
        {absl::FromUnixNanos(-1), absl::FromUnixNanos(1'500'000'007), absl::UnixEpoch()}) {
@@ -222,6 +241,28 @@ const Illegal kIllegal[] = {
     {"HardnessOfNoNumber",
      [](Set& s) { s.mutable_water()->set_hardness(7, kNaN); },
      {"water.hardness is nan", "0 to 4"}},
+    {"WaterFittedToLessThanNothing",
+     [](Set& s) { s.mutable_water()->set_thickest_mm(-1); },
+     {"water.thickest_mm is -1", "0 to 2000"}},
+    {"WaterFittedToNoNumber",
+     [](Set& s) { s.mutable_water()->set_thickest_mm(kNaN); },
+     {"water.thickest_mm is nan", "0 to 2000"}},
+    {"ScatterFittedToTooMuch",
+     [](Set& s) { s.mutable_scatter()->set_thickest_mm(2001); },
+     {"scatter.thickest_mm is 2001", "0 to 2000"}},
+    {"TableMadeWithTooMuch",
+     [](Set& s) {
+       for (int i = 0; i < 15; ++i) {
+         s.mutable_hounsfield()->mutable_made_with()->add_part()->set_name("lag");
+       }
+     },
+     {"parts of hounsfield.made_with", "17", "0 to 16"}},
+    {"TableMadeWithNothingNamed",
+     [](Set& s) { s.mutable_hounsfield()->mutable_made_with()->add_part(); },
+     {"characters of hounsfield.made_with.part", "1 to 64"}},
+    {"TableMadeWithWhatIsNoName",
+     [](Set& s) { s.mutable_hounsfield()->mutable_made_with()->add_part()->set_name("a\nb"); },
+     {"hounsfield.made_with.part is 'a\\nb'", "[a-z_]"}},
     {"NotANumber",
      [](Set& s) { SetPixel(s.mutable_response()->mutable_offset_counts(), 41, kNaN); },
      {"offset_counts of column 1, row 1 is nan"}},

@@ -43,14 +43,17 @@ inline ops::Calibration FullCalibration(const Detector& detector = kCalibratedDe
                   .narrow_sigma_mm = 25,
                   .wide_sigma_mm = 70}},
       .mu_water_per_mm = 0.02,
-      .gamma_per_mm = 0.001};
+      .gamma_per_mm = 0.001,
+      .thickest_mm = 210};
   calibration.scatter_model = ops::ScatterModel{.scale = 0.2};
   calibration.water.coefficient = {1, 0.02};
   for (int u = 0; u < detector.columns; ++u) {
     calibration.water.hardness.push_back(0.25F * static_cast<float>(u % 4));
   }
+  calibration.water.thickest_mm = 200;
   calibration.mu_water_per_mm = 0.021;
   calibration.hounsfield.points = {{-990, -1000}, {0, 0}, {1100, 1000}};
+  calibration.hounsfield.made_with = {{"scatter", 0x12345678}, {"water", 7}};
   calibration.bone = {.line_integrals = 3,
                       .bones = 2,
                       .most_line_integral = 8,

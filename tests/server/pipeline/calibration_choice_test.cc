@@ -200,5 +200,25 @@ TEST(CalibrationChoice, ASetThatDoesNotKnowWaterIsToldOf) {
   EXPECT_FALSE(CheckWater(calibration).has_value());
 }
 
+TEST(CalibrationChoice, ATableOfOtherCorrectionsIsToldOf) {
+  ops::Calibration calibration{.name = "monthly"};
+  calibration.hounsfield = {.points = {{-990, -1000}, {0, 0}}, .made_with = {{}}};
+  EXPECT_FALSE(CheckTable(Request(), calibration).has_value());
+  calibration.water.coefficient = {1};
+  const auto warning = CheckTable(Request(), calibration);
+  ASSERT_TRUE(warning.has_value());
+  EXPECT_EQ(warning->kind, jobs::WarningKind::kCalibration);
+  EXPECT_THAT(warning->text, HasSubstr("water was not corrected then"));
+
+  // The first volume is as the table's was; the refinement is not.
+  calibration.water = {};
+  AcquisitionRequest request = Request();
+  request.refinement.emplace().settings = recon::SecondPassSettings{.bone = true};
+  EXPECT_FALSE(CheckTable(request, calibration).has_value());
+  request.refinement->settings = recon::SecondPassSettings{.scatter = true};
+  ASSERT_TRUE(CheckTable(request, calibration).has_value());
+  EXPECT_THAT(CheckTable(request, calibration)->text, HasSubstr("scatter was not corrected then"));
+}
+
 }  // namespace
 }  // namespace isocenter::pipeline

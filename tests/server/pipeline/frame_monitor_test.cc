@@ -279,6 +279,27 @@ TEST(FrameMonitor, WarnsOfOverexposureThatIsNotRecovered) {
                         "be recovered are those of at most 0.9"));
 }
 
+TEST(FrameMonitor, WaterBeyondTheCalibrationIsToldOfAtTheEnd) {
+  recon::Acquisition acquisition =
+      TestAcquisition(60, 30, recon::PixelType::kUint16Counts, /*i0=*/50000);
+  auto calibration = std::make_shared<ops::Calibration>(
+      ops::Calibration{.name = "monthly", .detector = acquisition.detector});
+  const size_t pixels = size_t(acquisition.detector.rows) * acquisition.detector.columns;
+  calibration->response = ops::PixelResponse{.offset_counts = std::vector<float>(pixels, 0.f),
+                                             .air_counts = std::vector<float>(pixels, 50000.f)};
+  calibration->water = {.coefficient = {1}, .thickest_mm = 100};
+  calibration->mu_water_per_mm = 0.02;  // as that of Body
+  acquisition.calibration = calibration;
+  Scan scan(acquisition, {.a_mm = 80, .b_mm = 80, .x_mm = 0});
+  for (int i = 0; i < scan.views(); ++i) scan.Give(i, scan.Frame(i), std::nullopt, /*dose=*/1);
+  EXPECT_THAT(scan.warnings(), IsEmpty());
+  const std::vector<jobs::JobWarning> at_end = scan.End();
+  ASSERT_EQ(at_end.size(), 1);
+  EXPECT_EQ(at_end[0].kind, WarningKind::kBeyondCalibration);
+  EXPECT_EQ(at_end[0].frame, std::nullopt);
+  EXPECT_THAT(at_end[0].text, HasSubstr("than calibration 'monthly' was measured with"));
+}
+
 TEST(FrameMonitor, AirAtTheTopOfTheRangeIsNotSaturation) {
   Scan scan = CountScan({80, 100}, 60, 30, /*i0=*/65535);
   scan.GiveAll();  // half of the air's pixels are at 65535
