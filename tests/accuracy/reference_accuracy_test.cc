@@ -33,7 +33,19 @@ TEST(Reference, Experiment) {
   Trajectory earlier = Nominal();
   for (auto& m : earlier) m = recon::InPose(m, six);
   double t = Now();
+  const auto inv = recon::ParametersOf(PoseOf(Inverse(TransformOf(recon::PoseFrom(six)))));
+  std::printf("true place %.3f %.3f %.3f | %.3f %.3f %.3f\n", inv[0], inv[1], inv[2], inv[3], inv[4], inv[5]);
   const auto hu = Fdk(FramesOf(*phantom::MakePhantom(prior, scale, kMuWater).value(), earlier, 11), grid);
+  if (std::getenv("EXACT")) {
+    const auto ph = *phantom::MakePhantom(prior, scale, kMuWater);
+    const auto tf = Inverse(TransformOf(recon::PoseFrom(six)));
+    size_t n = 0;
+    for (int k = 0; k < grid.nz; ++k) for (int j = 0; j < grid.ny; ++j) for (int i = 0; i < grid.nx; ++i) {
+      double sum = 0;
+      for (int c = 0; c < 8; ++c) sum += ph->Attenuation(tf(grid.VoxelToWorld(i + (c & 1) * .5 - .25, j + (c / 2 & 1) * .5 - .25, k + (c / 4) * .5 - .25)));
+      const_cast<float&>(hu[n++]) = static_cast<float>(1000 * (sum / 8 / kMuWater - 1));
+    }
+  }
   std::printf("prior %.1f s\n", Now() - t); t = Now();
   const Trajectory truth = seed == 0 ? Nominal() : With(Wobble(seed));
   const auto frames = FramesOf(*phantom::MakePhantom(object, 100, kMuWater).value(), truth);
@@ -46,7 +58,7 @@ TEST(Reference, Experiment) {
   const recon::ReferenceScan rs{scan, lines, reference, kMuWater, Backends(), *device, threads};
   const auto place = *recon::FindPatient(rs, [] { return absl::OkStatus(); });
   std::printf("place %.2f %.2f %.2f | %.2f %.2f %.2f  similarity %.4f; %.1f s\n", place.six[0], place.six[1], place.six[2], place.six[3], place.six[4], place.six[5], place.similarity, Now() - t); t = Now();
-  const auto moves = *recon::FindReferenceMoves(rs, place, spans, [] { return absl::OkStatus(); });
+  const auto moves = *recon::FindReferenceMoves(rs, place, std::vector<recon::DetectorMove>(kViews), spans, [] { return absl::OkStatus(); });
   Trajectory corrected = Nominal();
   double rms = 0;
   for (int v = 0; v < kViews; ++v) { corrected[v] = recon::Moved(corrected[v], kDetector, moves.moves[v]); rms += std::pow(moves.moves[v].u_mm,2)+std::pow(moves.moves[v].v_mm,2); }

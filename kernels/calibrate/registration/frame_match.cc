@@ -134,27 +134,15 @@ EdgeImage EdgesOf(std::span<const float> lines, int columns, int rows, double si
           .along_v = AlongV(smooth, columns, rows)};
 }
 
-std::vector<EdgeImage> ChangesByMove(const EdgeImage& edges, double aspect) {
+std::vector<EdgeImage> ChangesByShift(const EdgeImage& edges) {
   const int columns = edges.columns, rows = edges.rows;
-  std::vector<EdgeImage> changes(3, EdgeImage{.columns = columns, .rows = rows});
-  const auto of = [&](const std::vector<float>& image, std::vector<float> EdgeImage::*member) {
-    std::vector<float>& by_u = changes[0].*member = AlongU(image, columns, rows);
-    std::vector<float>& by_v = changes[1].*member = AlongV(image, columns, rows);
-    std::vector<float>& by_roll = changes[2].*member;
-    by_roll.resize(image.size());
-    for (int v = 0; v < rows; ++v) {
-      const double y = v - (rows - 1) / 2.0;
-      for (int u = 0; u < columns; ++u) {
-        const double x = u - (columns - 1) / 2.0;
-        const size_t i = static_cast<size_t>(v) * columns + u;
-        by_roll[i] = static_cast<float>(aspect * y * by_u[i] - x / aspect * by_v[i]);
-        by_u[i] = -by_u[i];
-        by_v[i] = -by_v[i];
-      }
-    }
-  };
-  of(edges.along_u, &EdgeImage::along_u);
-  of(edges.along_v, &EdgeImage::along_v);
+  std::vector<EdgeImage> changes = {
+      {columns, rows, AlongU(edges.along_u, columns, rows), AlongU(edges.along_v, columns, rows)},
+      {columns, rows, AlongV(edges.along_u, columns, rows), AlongV(edges.along_v, columns, rows)}};
+  for (EdgeImage& change : changes) {
+    for (float& edge : change.along_u) edge = -edge;
+    for (float& edge : change.along_v) edge = -edge;
+  }
   return changes;
 }
 

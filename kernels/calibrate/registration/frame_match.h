@@ -16,10 +16,8 @@ struct EdgeImage {
 };
 EdgeImage EdgesOf(std::span<const float> lines, int columns, int rows, double sigma_px);
 
-/// What the edges change by where the image's content is shifted by a pixel along u and along v,
-/// and turned by a radian about the middle, from columns towards rows; `aspect` is the pitch along
-/// v over that along u.
-std::vector<EdgeImage> ChangesByMove(const EdgeImage& edges, double aspect);
+/// What the edges change by where the image's content is shifted by a pixel along u, and along v.
+std::vector<EdgeImage> ChangesByShift(const EdgeImage& edges);
 
 /// Pixels that count: those of `covered` ([v][u], 0 or 1) that are three sigma inside of it and of
 /// the frame.

@@ -15,7 +15,21 @@ using calibrate::NormalEquations;
 
 constexpr int kPoses = 7;         // the pose, and one step of each parameter
 constexpr int kMostStack = 56;    // frames that are projected at a time
-constexpr double kPixelShare = 0.5;  // of a sigma
+constexpr double kPixelShare = 0.6;  // of a sigma
+
+void Divide(EdgeImage& edges, double by) {
+  for (float& edge : edges.along_u) edge = static_cast<float>(edge / by);
+  for (float& edge : edges.along_v) edge = static_cast<float>(edge / by);
+}
+
+EdgeImage Slope(const EdgeImage& here, EdgeImage there, double step) {
+  for (size_t pixel = 0; pixel < here.along_u.size(); ++pixel) {
+    there.along_u[pixel] -= here.along_u[pixel];
+    there.along_v[pixel] -= here.along_v[pixel];
+  }
+  Divide(there, step);
+  return there;
+}
 
 }  // namespace
 
@@ -66,6 +80,13 @@ EdgeImage Comparison::Edges(std::span<const float> lines) const {
   return calibrate::EdgesOf(lines, detector_.columns, detector_.rows, sigma_px_);
 }
 
+std::vector<EdgeImage> Comparison::ByShiftInMm(const EdgeImage& edges) const {
+  std::vector<EdgeImage> changes = calibrate::ChangesByShift(edges);
+  Divide(changes[0], detector_.pitch_u_mm);
+  Divide(changes[1], detector_.pitch_v_mm);
+  return changes;
+}
+
 double Comparison::CountCovered(std::span<const double> six, std::span<const DetectorMove> moves,
                                 double air_mu) {
   const size_t pixels = size_t(detector_.columns) * detector_.rows;
@@ -111,17 +132,18 @@ absl::StatusOr<double> Comparison::Similarity(std::span<const double> six,
   return sum / static_cast<double>(views_.size());
 }
 
-absl::StatusOr<Comparison::PoseEquations> Comparison::OfPose(std::span<const double> six,
-                                                             std::span<const DetectorMove> moves) {
+absl::StatusOr<Comparison::Equations> Comparison::Changes(Of what, std::span<const double> six,
+                                                          std::span<const DetectorMove> moves) {
   const size_t pixels = size_t(detector_.columns) * detector_.rows;
-  const size_t most = kMostStack / kPoses;
-  std::vector<NormalEquations> of_views(views_.size());
+  const size_t poses = what == Of::kShift ? 1 : kPoses;
+  const size_t most = kMostStack / poses;
   std::vector<double> similar(views_.size());
+  Equations found{.of_views = std::vector<NormalEquations>(views_.size())};
   for (size_t first = 0; first < views_.size(); first += most) {
     const size_t count = std::min(most, views_.size() - first);
     std::vector<ProjectionMatrix> matrices;
     for (size_t i = first; i < first + count; ++i) {
-      for (int pose = 0; pose < kPoses; ++pose) {
+      for (size_t pose = 0; pose < poses; ++pose) {
         std::vector<double> stepped(six.begin(), six.end());
         if (pose > 0) stepped[pose - 1] += step_mm_;
         matrices.push_back(MatrixOf(views_[i], stepped, moves[views_[i]]));
@@ -130,57 +152,23 @@ absl::StatusOr<Comparison::PoseEquations> Comparison::OfPose(std::span<const dou
     ISO_ASSIGN_OR_RETURN(const std::span<const float> drawn, radiographs_->Project(matrices));
     threads_.ParallelFor(static_cast<int64_t>(count), [&](int64_t i, int) {
       const size_t view = first + i;
+      const std::span<const float> of_view = drawn.subspan(i * poses * pixels, poses * pixels);
       const EdgeImage measured = Edges(std::span(lines_).subspan(view * pixels, pixels));
-      const EdgeImage computed = Edges(drawn.subspan(i * kPoses * pixels, pixels));
+      const EdgeImage computed = Edges(of_view.first(pixels));
       std::vector<EdgeImage> changes;
-      const auto step = static_cast<float>(step_mm_);
-      for (int pose = 1; pose < kPoses; ++pose) {
-        EdgeImage change = Edges(drawn.subspan((i * kPoses + pose) * pixels, pixels));
-        for (size_t pixel = 0; pixel < pixels; ++pixel) {
-          change.along_u[pixel] = (change.along_u[pixel] - computed.along_u[pixel]) / step;
-          change.along_v[pixel] = (change.along_v[pixel] - computed.along_v[pixel]) / step;
-        }
-        changes.push_back(std::move(change));
+      for (size_t pose = 1; pose < poses; ++pose) {
+        changes.push_back(
+            Slope(computed, Edges(of_view.subspan(pose * pixels, pixels)), step_mm_));
+      }
+      if (what != Of::kPose) {
+        for (EdgeImage& change : ByShiftInMm(computed)) changes.push_back(std::move(change));
       }
       similar[view] = calibrate::GradientCorrelation(measured, computed, covered_[view]);
-      of_views[view] = calibrate::Compare(measured, computed, changes, covered_[view]);
+      found.of_views[view] = calibrate::Compare(measured, computed, changes, covered_[view]);
     });
   }
-  PoseEquations sum{.equations = {std::vector<double>(36, 0.0), std::vector<double>(6, 0.0)}};
-  for (size_t view = 0; view < views_.size(); ++view) {
-    for (int i = 0; i < 36; ++i) sum.equations.matrix[i] += of_views[view].matrix[i];
-    for (int i = 0; i < 6; ++i) sum.equations.right[i] += of_views[view].right[i];
-    sum.similarity += similar[view] / static_cast<double>(views_.size());
-  }
-  return sum;
-}
-
-absl::StatusOr<std::vector<NormalEquations>> Comparison::OfMoves(
-    std::span<const double> six, std::span<const DetectorMove> moves) {
-  const size_t pixels = size_t(detector_.columns) * detector_.rows;
-  const double aspect = detector_.pitch_v_mm / detector_.pitch_u_mm;
-  const double of_unit[3] = {1 / detector_.pitch_u_mm, 1 / detector_.pitch_v_mm, 1};
-  std::vector<NormalEquations> of_views(views_.size());
-  for (size_t first = 0; first < views_.size(); first += kMostStack) {
-    const size_t count = std::min<size_t>(kMostStack, views_.size() - first);
-    std::vector<ProjectionMatrix> matrices;
-    for (size_t i = first; i < first + count; ++i) {
-      matrices.push_back(MatrixOf(views_[i], six, moves[views_[i]]));
-    }
-    ISO_ASSIGN_OR_RETURN(const std::span<const float> drawn, radiographs_->Project(matrices));
-    threads_.ParallelFor(static_cast<int64_t>(count), [&](int64_t i, int) {
-      const size_t view = first + i;
-      const EdgeImage computed = Edges(drawn.subspan(i * pixels, pixels));
-      NormalEquations& one = of_views[view] =
-          calibrate::Compare(Edges(std::span(lines_).subspan(view * pixels, pixels)), computed,
-                             calibrate::ChangesByMove(computed, aspect), covered_[view]);
-      for (int a = 0; a < 3; ++a) {
-        one.right[a] *= of_unit[a];
-        for (int b = 0; b < 3; ++b) one.matrix[3 * a + b] *= of_unit[a] * of_unit[b];
-      }
-    });
-  }
-  return of_views;
+  for (const double one : similar) found.similarity += one / static_cast<double>(views_.size());
+  return found;
 }
 
 }  // namespace isocenter::recon

@@ -46,16 +46,16 @@ class Comparison {
   /// The mean gradient correlation of the views. `moves`: one for each frame of the scan.
   absl::StatusOr<double> Similarity(std::span<const double> six,
                                     std::span<const DetectorMove> moves);
-  /// The equations of a small change of the six parameters, and the similarity before it.
-  struct PoseEquations {
-    calibrate::NormalEquations equations;
+  /// What small changes would make the frames more alike, of each view: of the six parameters, of
+  /// the view's shift along u and v in mm, or of the six and then the shift; and the
+  /// similarity before them.
+  enum class Of { kPose, kShift, kBoth };
+  struct Equations {
+    std::vector<calibrate::NormalEquations> of_views;
     double similarity = 0;
   };
-  absl::StatusOr<PoseEquations> OfPose(std::span<const double> six,
-                                       std::span<const DetectorMove> moves);
-  /// The equations of a small change of each view's move: u and v in mm, roll in radians.
-  absl::StatusOr<std::vector<calibrate::NormalEquations>> OfMoves(
-      std::span<const double> six, std::span<const DetectorMove> moves);
+  absl::StatusOr<Equations> Changes(Of what, std::span<const double> six,
+                                    std::span<const DetectorMove> moves);
 
  private:
   Comparison(const Acquisition& acquisition, ThreadPool& threads)
@@ -63,6 +63,7 @@ class Comparison {
 
   ProjectionMatrix MatrixOf(int view, std::span<const double> six, const DetectorMove& move) const;
   calibrate::EdgeImage Edges(std::span<const float> lines) const;
+  std::vector<calibrate::EdgeImage> ByShiftInMm(const calibrate::EdgeImage& edges) const;
 
   const Acquisition& acquisition_;
   ThreadPool& threads_;

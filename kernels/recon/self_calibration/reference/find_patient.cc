@@ -13,10 +13,9 @@
 namespace isocenter::recon {
 namespace {
 
-constexpr double kFinestPlaceMm = 3;
 // Coarse ones see far, fine ones see well.
 constexpr ComparisonLevel kLevels[] = {
-    {.sigma_mm = 16, .views = 10}, {.sigma_mm = 8, .views = 12}, {.sigma_mm = 4, .views = 16}};
+    {.sigma_mm = 16, .views = 10}, {.sigma_mm = 8, .views = 12}, {.sigma_mm = 4, .views = 16}, {.sigma_mm = 2.7, .views = 24}};
 constexpr int kStartSteps = 8, kSteps = 12;
 constexpr double kLeastStepMm = 0.005;
 
@@ -85,6 +84,15 @@ std::vector<std::vector<double>> Starts(const ReferenceScan& scan) {
   return starts;
 }
 
+calibrate::NormalEquations Sum(const std::vector<calibrate::NormalEquations>& of_views) {
+  calibrate::NormalEquations sum = of_views.front();
+  for (size_t view = 1; view < of_views.size(); ++view) {
+    for (size_t i = 0; i < sum.matrix.size(); ++i) sum.matrix[i] += of_views[view].matrix[i];
+    for (size_t i = 0; i < sum.right.size(); ++i) sum.right[i] += of_views[view].right[i];
+  }
+  return sum;
+}
+
 }  // namespace
 
 absl::StatusOr<PatientPlace> Refined(Comparison& comparison, PatientPlace place,
@@ -94,13 +102,15 @@ absl::StatusOr<PatientPlace> Refined(Comparison& comparison, PatientPlace place,
   double damping = 1e-3;
   for (int step = 0; step < most_steps; ++step) {
     ISO_RETURN_IF_ERROR(go_on());
-    ISO_ASSIGN_OR_RETURN(const Comparison::PoseEquations here, comparison.OfPose(place.six, moves));
+    ISO_ASSIGN_OR_RETURN(const Comparison::Equations here,
+                         comparison.Changes(Comparison::Of::kPose, place.six, moves));
     place.similarity = here.similarity;
+    const calibrate::NormalEquations sum = Sum(here.of_views);
     bool better = false;
     double length = 0;
     for (int trial = 0; trial < 4 && !better; ++trial) {
       const std::vector<double> change =
-          calibrate::Solve(here.equations.matrix, here.equations.right, damping);
+          calibrate::Solve(sum.matrix, sum.right, damping);
       std::vector<double> there = place.six;
       length = 0;
       for (int i = 0; i < 6; ++i) {
@@ -115,11 +125,6 @@ absl::StatusOr<PatientPlace> Refined(Comparison& comparison, PatientPlace place,
     if (!better || length < kLeastStepMm) break;
   }
   return place;
-}
-
-ComparisonLevel FinestPlaceLevel(const ReferenceScan& scan) {
-  const Acquisition fine = Binned(scan.acquisition, scan.lines.bins);
-  return {.sigma_mm = std::max(kFinestPlaceMm, 2 * PixelAtIsocenterMm(fine)), .views = 24};
 }
 
 absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& go_on) {
@@ -144,9 +149,7 @@ absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& 
       }
     }
   }
-  std::vector<ComparisonLevel> levels(std::begin(kLevels) + 1, std::end(kLevels));
-  levels.push_back(FinestPlaceLevel(scan));
-  for (const ComparisonLevel& level : levels) {
+  for (const ComparisonLevel& level : std::span(kLevels).subspan(1)) {
     ISO_ASSIGN_OR_RETURN(const auto comparison, at(level));
     ISO_ASSIGN_OR_RETURN(best, Refined(*comparison, best, still, air_mu, kSteps, go_on));
   }

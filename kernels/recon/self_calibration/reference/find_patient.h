@@ -44,7 +44,4 @@ struct ReferenceScan {
 /// degrees away.
 absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& go_on);
 
-/// The level of FindPatient's last step.
-ComparisonLevel FinestPlaceLevel(const ReferenceScan& scan);
-
 }  // namespace isocenter::recon

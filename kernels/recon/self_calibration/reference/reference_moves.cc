@@ -1,6 +1,8 @@
 #include "kernels/recon/self_calibration/reference/reference_moves.h"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/motion/matrix_model.h"
@@ -8,9 +10,11 @@
 namespace isocenter::recon {
 namespace {
 
-constexpr int kRounds = 3;  // moves are linear only nearby
-constexpr int kPlaceSteps = 3;
-constexpr double kFinestMm = 1;
+constexpr int kRounds = 2;  // moves are linear only nearby
+constexpr double kJointMm = 2.7, kFinestMm = 1.3;
+constexpr int kJointViews = 60;
+// A patient who is shifted is nearly a detector that is: what both tell alike stays where it is.
+constexpr double kDamping = 1e-5;
 
 // [view][control point]
 std::vector<double> CurvesOf(int views, const FrameSpline& spline) {
@@ -27,30 +31,35 @@ std::vector<double> CurvesOf(int views, const FrameSpline& spline) {
   return curves;
 }
 
-/// Adds what all views' equations want: unknowns are the control points along u, along v, and the
-/// roll.
-void Step(const std::vector<calibrate::NormalEquations>& of_views, const FrameSpline& spline,
-          std::vector<DetectorMove>& moves) {
+/// Adds what all views' equations want. Unknowns are the six parameters where the equations have
+/// them, the control points along u, and those along v.
+void Step(const std::vector<int>& seen, const std::vector<calibrate::NormalEquations>& of_views,
+          const FrameSpline& spline, std::vector<double>& six, std::vector<DetectorMove>& moves) {
   const int views = static_cast<int>(moves.size()), controls = spline.controls();
   const std::vector<double> curves = CurvesOf(views, spline);
-  const int unknowns = 2 * controls + 1;
+  const int own = static_cast<int>(of_views.front().right.size());  // unknowns of a view
+  const int pose = own - 2;
+  const int unknowns = pose + 2 * controls;
   std::vector<double> matrix(size_t(unknowns) * unknowns, 0.0), right(unknowns, 0.0);
-  // What a view's u, v and roll are of the unknowns.
-  std::vector<double> row(size_t(3) * unknowns);
-  for (int view = 0; view < views; ++view) {
+  // What a view's own are of all unknowns.
+  std::vector<double> row(size_t(own) * unknowns);
+  for (size_t of = 0; of < seen.size(); ++of) {
+    const int view = seen[of];
+    const calibrate::NormalEquations& equations = of_views[of];
     std::fill(row.begin(), row.end(), 0.0);
+    for (int i = 0; i < pose; ++i) row[i * unknowns + i] = 1;
     for (int control = 0; control < controls; ++control) {
       const double weight = curves[size_t(view) * controls + control];
-      row[control] = row[unknowns + controls + control] = weight;
+      row[pose * unknowns + pose + control] = weight;
+      row[(pose + 1) * unknowns + pose + controls + control] = weight;
     }
-    row[3 * unknowns - 1] = 1;
-    for (int a = 0; a < 3; ++a) {
+    for (int a = 0; a < own; ++a) {
       for (int i = 0; i < unknowns; ++i) {
         const double left = row[a * unknowns + i];
         if (left == 0) continue;
-        right[i] += left * of_views[view].right[a];
-        for (int b = 0; b < 3; ++b) {
-          const double entry = left * of_views[view].matrix[3 * a + b];
+        right[i] += left * equations.right[a];
+        for (int b = 0; b < own; ++b) {
+          const double entry = left * equations.matrix[own * a + b];
           for (int j = 0; j < unknowns; ++j) {
             matrix[size_t(i) * unknowns + j] += entry * row[b * unknowns + j];
           }
@@ -58,20 +67,21 @@ void Step(const std::vector<calibrate::NormalEquations>& of_views, const FrameSp
       }
     }
   }
-  const std::vector<double> change = calibrate::Solve(matrix, right, 1e-9);
+  const std::vector<double> change = calibrate::Solve(matrix, right, kDamping);
+  for (int i = 0; i < pose; ++i) six[i] += change[i];
   for (int view = 0; view < views; ++view) {
     for (int control = 0; control < controls; ++control) {
       const double weight = curves[size_t(view) * controls + control];
-      moves[view].u_mm += weight * change[control];
-      moves[view].v_mm += weight * change[controls + control];
+      moves[view].u_mm += weight * change[pose + control];
+      moves[view].v_mm += weight * change[pose + controls + control];
     }
-    moves[view].roll_rad += change.back();
   }
 }
 
 /// Takes out what a patient who lies elsewhere would do to the isocentre in all frames, by least
-/// squares: three directions of the world.
-void TakeOutPlaces(const Acquisition& acquisition, std::vector<DetectorMove>& moves) {
+/// squares: three directions of the world. The patient takes it.
+void TakeOutPlaces(const Acquisition& acquisition, std::vector<double>& six,
+                   std::vector<DetectorMove>& moves) {
   const Detector& detector = acquisition.detector;
   std::vector<double> modes(moves.size() * 6), matrix(9, 0.0), right(3, 0.0);
   for (size_t view = 0; view < moves.size(); ++view) {
@@ -90,6 +100,7 @@ void TakeOutPlaces(const Acquisition& acquisition, std::vector<DetectorMove>& mo
     }
   }
   const std::vector<double> shift = calibrate::Solve(matrix, right, 0);
+  for (int axis = 0; axis < 3; ++axis) six[axis] += shift[axis];
   for (size_t view = 0; view < moves.size(); ++view) {
     for (int axis = 0; axis < 3; ++axis) {
       moves[view].u_mm -= modes[6 * view + axis] * shift[axis];
@@ -101,7 +112,8 @@ void TakeOutPlaces(const Acquisition& acquisition, std::vector<DetectorMove>& mo
 }  // namespace
 
 absl::StatusOr<ReferenceMoves> FindReferenceMoves(const ReferenceScan& scan,
-                                                  const PatientPlace& patient, int spans,
+                                                  const PatientPlace& patient,
+                                                  std::vector<DetectorMove> moves, int spans,
                                                   const GoOn& go_on) {
   const int views = static_cast<int>(scan.acquisition.trajectory.size());
   const double air_mu = kAirShare * scan.mu_water_per_mm;
@@ -110,25 +122,28 @@ absl::StatusOr<ReferenceMoves> FindReferenceMoves(const ReferenceScan& scan,
     return Comparison::Create(scan.acquisition, scan.lines, scan.reference, level, scan.registry,
                               scan.device, scan.threads);
   };
-  ISO_ASSIGN_OR_RETURN(const auto place_level, at(FinestPlaceLevel(scan)));
+  ReferenceMoves found{.patient = patient, .moves = std::move(moves)};
+  std::vector<double>& six = found.patient.six;
   ISO_ASSIGN_OR_RETURN(const auto finest, at({.sigma_mm = kFinestMm}));
-  ReferenceMoves found{.patient = patient, .moves = std::vector<DetectorMove>(views)};
-  found.covered = finest->CountCovered(found.patient.six, found.moves, air_mu);
-  ISO_ASSIGN_OR_RETURN(found.similarity_before,
-                       finest->Similarity(found.patient.six, found.moves));
-  for (int round = 0; round < kRounds; ++round) {
-    ISO_RETURN_IF_ERROR(go_on());
-    if (round > 0) {
-      ISO_ASSIGN_OR_RETURN(found.patient, Refined(*place_level, found.patient, found.moves, air_mu,
-                                                  kPlaceSteps, go_on));
+  found.covered = finest->CountCovered(six, found.moves, air_mu);
+  ISO_ASSIGN_OR_RETURN(found.similarity_before, finest->Similarity(six, found.moves));
+  {
+    ISO_ASSIGN_OR_RETURN(const auto joint, at({.sigma_mm = kJointMm, .views = kJointViews}));
+    joint->CountCovered(six, found.moves, air_mu);
+    for (int round = 0; round < kRounds; ++round) {
+      ISO_RETURN_IF_ERROR(go_on());
+      ISO_ASSIGN_OR_RETURN(const Comparison::Equations here,
+                           joint->Changes(Comparison::Of::kBoth, six, found.moves));
+      Step(joint->views(), here.of_views, spline, six, found.moves);
     }
-    ISO_ASSIGN_OR_RETURN(const std::vector<calibrate::NormalEquations> equations,
-                         finest->OfMoves(found.patient.six, found.moves));
-    Step(equations, spline, found.moves);
   }
+  ISO_RETURN_IF_ERROR(go_on());
+  ISO_ASSIGN_OR_RETURN(const Comparison::Equations last,
+                       finest->Changes(Comparison::Of::kShift, six, found.moves));
+  Step(finest->views(), last.of_views, spline, six, found.moves);
   ISO_ASSIGN_OR_RETURN(found.similarity_after,
                        finest->Similarity(found.patient.six, found.moves));
-  TakeOutPlaces(scan.acquisition, found.moves);
+  TakeOutPlaces(scan.acquisition, six, found.moves);
   return found;
 }
 

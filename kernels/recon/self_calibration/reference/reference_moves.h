@@ -11,17 +11,19 @@ namespace isocenter::recon {
 struct ReferenceMoves {
   PatientPlace patient;
   double covered = 0;  // share of the frames' line integrals that is compared
-  /// Mean gradient correlation of all frames, with the matrices as they were and with the moves.
+  /// Mean gradient correlation of all frames, with the moves as they were and as they were found.
   double similarity_before = 0, similarity_after = 0;
   std::vector<DetectorMove> moves;  // constant ones included
 };
 
-/// Shifts along u and v that are cubic splines of `spans` spans, and one roll of all frames, that
-/// make the volume's radiographs most like the frames, from `patient`, which is looked at again
-/// beside them. The patient takes what both could explain (a shift that is the same in the world),
-/// so that the corrected scan's volume stays where it is.
+/// Shifts along u and v, cubic splines of `spans` spans, that make the volume's radiographs most
+/// like the frames, from `moves` and `patient`, who is placed again beside them. Rolls stay as they
+/// are: a reference's cone-beam artefacts alone turn its radiographs by 0.05 degrees. The patient
+/// takes what both could explain (a shift that is the same in the world), so that the corrected
+/// scan's volume stays where it is.
 absl::StatusOr<ReferenceMoves> FindReferenceMoves(const ReferenceScan& scan,
-                                                  const PatientPlace& patient, int spans,
+                                                  const PatientPlace& patient,
+                                                  std::vector<DetectorMove> moves, int spans,
                                                   const GoOn& go_on);
 
 }  // namespace isocenter::recon
