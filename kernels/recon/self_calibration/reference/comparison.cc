@@ -14,7 +14,6 @@ using calibrate::EdgeImage;
 using calibrate::NormalEquations;
 
 constexpr int kPoses = 7;         // the pose, and one step of each parameter
-constexpr int kMostStack = 56;    // frames that are projected at a time
 constexpr double kPixelShare = 0.6;  // of a sigma
 
 void Divide(EdgeImage& edges, double by) {
@@ -64,7 +63,7 @@ absl::StatusOr<std::unique_ptr<Comparison>> Comparison::Create(
   }
   made->reference_ = Coarser(reference, pixel_mm);
   ISO_ASSIGN_OR_RETURN(made->radiographs_,
-                       Radiographs::Create(made->reference_, binned.detector, kMostStack, registry,
+                       Radiographs::Create(made->reference_, binned.detector, kMostRadiographs, registry,
                                            device));
   return made;
 }
@@ -113,8 +112,8 @@ absl::StatusOr<double> Comparison::Similarity(std::span<const double> six,
                                               std::span<const DetectorMove> moves) {
   const size_t pixels = size_t(detector_.columns) * detector_.rows;
   std::vector<double> similar(views_.size());
-  for (size_t first = 0; first < views_.size(); first += kMostStack) {
-    const size_t count = std::min<size_t>(kMostStack, views_.size() - first);
+  for (size_t first = 0; first < views_.size(); first += kMostRadiographs) {
+    const size_t count = std::min<size_t>(kMostRadiographs, views_.size() - first);
     std::vector<ProjectionMatrix> matrices;
     for (size_t i = first; i < first + count; ++i) {
       matrices.push_back(MatrixOf(views_[i], six, moves[views_[i]]));
@@ -136,7 +135,7 @@ absl::StatusOr<Comparison::Equations> Comparison::Changes(Of what, std::span<con
                                                           std::span<const DetectorMove> moves) {
   const size_t pixels = size_t(detector_.columns) * detector_.rows;
   const size_t poses = what == Of::kShift ? 1 : kPoses;
-  const size_t most = kMostStack / poses;
+  const size_t most = kMostRadiographs / poses;
   std::vector<double> similar(views_.size());
   Equations found{.of_views = std::vector<NormalEquations>(views_.size())};
   for (size_t first = 0; first < views_.size(); first += most) {

@@ -24,6 +24,9 @@ struct ComparisonLevel {
   int views = 0;  // 0: all
 };
 
+/// Frames whose radiographs are drawn at a time.
+inline constexpr int kMostRadiographs = 56;
+
 /// mm at the isocentre that a column of the detector is wide there.
 double PixelAtIsocenterMm(const Acquisition& acquisition);
 

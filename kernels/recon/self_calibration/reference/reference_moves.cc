@@ -111,6 +111,24 @@ void TakeOutPlaces(const Acquisition& acquisition, std::vector<double>& six,
 
 }  // namespace
 
+double ReferenceVoxelMm(const Acquisition& acquisition) {
+  return PixelAtIsocenterMm(Binned(acquisition, BinsForPlanes(acquisition)));
+}
+
+// Two comparisons live at a time: frames, a copy of the reference on the host and one on the
+// device, and some frames' radiographs on both.
+ReferenceMemory ReferenceMemoryOf(const Acquisition& acquisition,
+                                  const ReferenceVolume& reference) {
+  const Acquisition lines = Binned(acquisition, BinsForPlanes(acquisition));
+  const int64_t volume = static_cast<int64_t>(reference.mu.size() * sizeof(float));
+  const int64_t radiographs = FrameBytes(lines) * kMostRadiographs;
+  // Binned again, of the views that are compared, and which of their pixels count (a byte each).
+  const int64_t frames =
+      9 * FrameBytes(lines) / 4 * static_cast<int64_t>(lines.trajectory.size());
+  return {.device_bytes = 2 * (volume + radiographs),
+          .host_bytes = 2 * (volume + radiographs + frames)};
+}
+
 absl::StatusOr<ReferenceMoves> FindReferenceMoves(const ReferenceScan& scan,
                                                   const PatientPlace& patient,
                                                   std::vector<DetectorMove> moves, int spans,

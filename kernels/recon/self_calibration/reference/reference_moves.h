@@ -1,6 +1,7 @@
 // Where the detector was, by an earlier volume of what the scan shows.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,5 +26,14 @@ absl::StatusOr<ReferenceMoves> FindReferenceMoves(const ReferenceScan& scan,
                                                   const PatientPlace& patient,
                                                   std::vector<DetectorMove> moves, int spans,
                                                   const GoOn& go_on);
+
+/// As coarse as the finest comparison of `acquisition`'s frames needs a reference, in mm.
+double ReferenceVoxelMm(const Acquisition& acquisition);
+
+/// What looking for both takes beside the frames and the reference, at most.
+struct ReferenceMemory {
+  int64_t device_bytes = 0, host_bytes = 0;
+};
+ReferenceMemory ReferenceMemoryOf(const Acquisition& acquisition, const ReferenceVolume& reference);
 
 }  // namespace isocenter::recon
