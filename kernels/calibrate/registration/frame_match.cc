@@ -8,7 +8,7 @@
 namespace isocenter::calibrate {
 namespace {
 
-constexpr double kHuber = 2;        // standard deviations beyond which residuals count less
+constexpr double kHuber = 2;  // standard deviations beyond which residuals count less
 constexpr double kInsideSigmas = 3;
 
 std::vector<float> GaussianOf(double sigma) {

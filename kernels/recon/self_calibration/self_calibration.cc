@@ -96,19 +96,22 @@ double RmsApart(const std::vector<DetectorMove>& one, const std::vector<Detector
   return std::sqrt(square / static_cast<double>(one.size()));
 }
 
-/// Whether the moves of the reference are better ones than those of the frames alone, by what
-/// neither it nor its search knows.
-bool IsBetter(const Acquisition& acquisition, const BinnedLines& lines,
-              const std::vector<DetectorMove>& moves, const SelfCalibration& alone,
-              const ReferenceMatch& match) {
+/// Whether the moves of the reference are to be taken for those of the frames alone, by what its
+/// search does not know: the entropy and the pairs. Both must find them clearly better than the
+/// given matrices, and not clearly worse than what frames alone told. They cannot choose between
+/// two that are good: what was fitted to the pairs' noise has smaller differences than the true
+/// matrices.
+bool IsToBeTaken(const Acquisition& acquisition, const BinnedLines& lines,
+                 const std::vector<DetectorMove>& moves, const SelfCalibration& alone,
+                 const ReferenceMatch& match) {
   const double pitch_mm = acquisition.detector.pitch_u_mm * lines.bins.bin;
   if (RmsApart(moves, Moves(alone)) < kLeastReferenceShiftPx * pitch_mm) return false;
   if (match.similarity_after <= match.similarity_before) return false;
-  // What is clearly sharper and agrees better than the given matrices, and than frames alone do.
   if (alone.entropy_before - match.entropy < kLeastSmoothFall) return false;
-  if (match.entropy >= alone.entropy_after) return false;
+  if (match.entropy - alone.entropy_after > kLeastSmoothFall) return false;
   if (!alone.not_judged.empty()) return true;  // pairs cannot tell
-  return match.planes > 0 && match.planes < (1 - kLeastPlaneFall) * alone.planes_before;
+  return match.planes > 0 && match.planes < (1 - kLeastPlaneFall) * alone.planes_before &&
+         match.planes < (1 + kLeastPlaneFall) * alone.planes_after;
 }
 
 /// Shifts along u and v by the reference, where they are better ones. `found` is what the frames
@@ -123,16 +126,17 @@ absl::Status TakeReference(const ReferenceScan& scan, int spans, Sharpness& cube
                        FindReferenceMoves(scan, patient, begin, spans, go_on));
   ReferenceMatch& match = found.reference.emplace();
   match.patient = PoseFrom(by_reference.patient.six);
+  match.patient.shift_mm = match.patient.shift_mm - scan.reference.middle_mm;
   match.covered = by_reference.covered;
   match.similarity_before = by_reference.similarity_before;
   match.similarity_after = by_reference.similarity_after;
   ISO_RETURN_IF_ERROR(CheckReference(match));
   ISO_ASSIGN_OR_RETURN(match.entropy, cube.Entropy(by_reference.moves));
-  ISO_ASSIGN_OR_RETURN(const PlanesDifference planes,
-                       JudgePlanes(scan.acquisition, scan.lines, by_reference.moves, scan.threads,
-                                   go_on));
+  ISO_ASSIGN_OR_RETURN(
+      const PlanesDifference planes,
+      JudgePlanes(scan.acquisition, scan.lines, by_reference.moves, scan.threads, go_on));
   match.planes = planes.not_judged.empty() ? planes.median : 0;
-  match.taken = IsBetter(scan.acquisition, scan.lines, by_reference.moves, found, match);
+  match.taken = IsToBeTaken(scan.acquisition, scan.lines, by_reference.moves, found, match);
   if (!match.taken) return absl::OkStatus();
   found.smooth = true;
   if (found.constant) {
@@ -190,9 +194,9 @@ std::string ToText(const SelfCalibration& found) {
     absl::StrAppend(&text, "; ", entropies);
   }
   if (!found.not_judged.empty()) {
-    absl::StrAppend(&text, found.reference ? "; pairs of frames said nothing: "
-                                           : "; nothing was looked for: ",
-                    found.not_judged);
+    absl::StrAppend(
+        &text, found.reference ? "; pairs of frames said nothing: " : "; nothing was looked for: ",
+        found.not_judged);
   }
   if (found.reference) absl::StrAppend(&text, "; ", ToText(*found.reference));
   return text;
@@ -233,8 +237,7 @@ absl::StatusOr<CalibrationMemory> CalibrationMemoryOf(const Acquisition& acquisi
     planes += reference.host_bytes;
     device_bytes += reference.device_bytes;
   }
-  return CalibrationMemory{.device_bytes = device_bytes,
-                           .host_bytes = cube.host_bytes + planes};
+  return CalibrationMemory{.device_bytes = device_bytes, .host_bytes = cube.host_bytes + planes};
 }
 
 absl::StatusOr<SelfCalibration> CalibrateFromFrames(
@@ -277,8 +280,9 @@ absl::StatusOr<SelfCalibration> CalibrateFromFrames(
     ISO_RETURN_IF_ERROR(TakeSmooth(acquisition, lines, search.spans, *cube, threads, go_on, found));
   }
   if (search.reference != nullptr) {
-    const ReferenceScan scan{acquisition, lines,  *search.reference, search.fdk.mu_water_per_mm,
-                             registry,    device, threads};
+    const ReferenceScan scan{
+        acquisition, lines,  *search.reference, search.fdk.mu_water_per_mm, registry,
+        device,      threads};
     ISO_RETURN_IF_ERROR(TakeReference(scan, search.spans, *cube, go_on, found));
   }
   found.moves = Moves(found);

@@ -82,10 +82,11 @@ using CalibrationProgress = std::function<absl::Status(double done)>;
 /// shift along v or towards the source of all frames, and an angle that all frames are turned by,
 /// are volumes that lie elsewhere or have another size: no frame tells them. With a reference the
 /// shifts are looked for by that, too, and taken where the frames agree better (reference_match.h).
-/// `frames` [view][v][u] of the acquisition, `doses` empty or one for each. Errors: those of MakePlan, INVALID_ARGUMENT
-/// (frames of other shape or type; fewer than kLeastCalibrationViews), FAILED_PRECONDITION (rows
-/// that the detector's edge cuts; a reference that is not of what the frames show), NOT_FOUND (a backend without ops::MatrixGradient, which the
-/// entropy comes with), RESOURCE_EXHAUSTED, progress's.
+/// `frames` [view][v][u] of the acquisition, `doses` empty or one for each. Errors: those of
+/// MakePlan, INVALID_ARGUMENT (frames of other shape or type; fewer than kLeastCalibrationViews),
+/// FAILED_PRECONDITION (rows that the detector's edge cuts; a reference that is not of what the
+/// frames show), NOT_FOUND (a backend without ops::MatrixGradient, which the entropy comes with),
+/// RESOURCE_EXHAUSTED, progress's.
 absl::StatusOr<SelfCalibration> CalibrateFromFrames(
     const Acquisition& acquisition, const CalibrationSearch& search, const ops::RawFrames& frames,
     std::span<const float> doses, const ops::Registry& registry, ops::Device& device,

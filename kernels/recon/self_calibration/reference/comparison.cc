@@ -13,7 +13,7 @@ namespace {
 using calibrate::EdgeImage;
 using calibrate::NormalEquations;
 
-constexpr int kPoses = 7;         // the pose, and one step of each parameter
+constexpr int kPoses = 7;            // the pose, and one step of each parameter
 constexpr double kPixelShare = 0.6;  // of a sigma
 
 void Divide(EdgeImage& edges, double by) {
@@ -62,16 +62,14 @@ absl::StatusOr<std::unique_ptr<Comparison>> Comparison::Create(
     made->lines_.insert(made->lines_.end(), from, from + static_cast<int64_t>(pixels));
   }
   made->reference_ = Coarser(reference, pixel_mm);
-  ISO_ASSIGN_OR_RETURN(made->radiographs_,
-                       Radiographs::Create(made->reference_, binned.detector, kMostRadiographs, registry,
-                                           device));
+  ISO_ASSIGN_OR_RETURN(made->radiographs_, Radiographs::Create(made->reference_, binned.detector,
+                                                               kMostRadiographs, registry, device));
   return made;
 }
 
 ProjectionMatrix Comparison::MatrixOf(int view, std::span<const double> six,
                                       const DetectorMove& move) const {
-  const ProjectionMatrix moved =
-      Moved(acquisition_.trajectory[view], acquisition_.detector, move);
+  const ProjectionMatrix moved = Moved(acquisition_.trajectory[view], acquisition_.detector, move);
   return Binned(InPose(moved, six), bins_);
 }
 
@@ -100,8 +98,7 @@ double Comparison::CountCovered(std::span<const double> six, std::span<const Det
       all[i] += line;
       if (covered[pixel] != 0) inside[i] += line;
     }
-    covered_[i] =
-        calibrate::WellInside(covered, detector_.columns, detector_.rows, sigma_px_);
+    covered_[i] = calibrate::WellInside(covered, detector_.columns, detector_.rows, sigma_px_);
   });
   double sum_inside = 0, sum = 0;
   for (size_t i = 0; i < all.size(); ++i) sum_inside += inside[i], sum += all[i];
@@ -121,9 +118,9 @@ absl::StatusOr<double> Comparison::Similarity(std::span<const double> six,
     ISO_ASSIGN_OR_RETURN(const std::span<const float> drawn, radiographs_->Project(matrices));
     threads_.ParallelFor(static_cast<int64_t>(count), [&](int64_t i, int) {
       const size_t view = first + i;
-      similar[view] = calibrate::GradientCorrelation(
-          Edges(std::span(lines_).subspan(view * pixels, pixels)),
-          Edges(drawn.subspan(i * pixels, pixels)), covered_[view]);
+      similar[view] =
+          calibrate::GradientCorrelation(Edges(std::span(lines_).subspan(view * pixels, pixels)),
+                                         Edges(drawn.subspan(i * pixels, pixels)), covered_[view]);
     });
   }
   double sum = 0;
@@ -156,8 +153,7 @@ absl::StatusOr<Comparison::Equations> Comparison::Changes(Of what, std::span<con
       const EdgeImage computed = Edges(of_view.first(pixels));
       std::vector<EdgeImage> changes;
       for (size_t pose = 1; pose < poses; ++pose) {
-        changes.push_back(
-            Slope(computed, Edges(of_view.subspan(pose * pixels, pixels)), step_mm_));
+        changes.push_back(Slope(computed, Edges(of_view.subspan(pose * pixels, pixels)), step_mm_));
       }
       if (what != Of::kPose) {
         for (EdgeImage& change : ByShiftInMm(computed)) changes.push_back(std::move(change));

@@ -14,8 +14,10 @@ namespace isocenter::recon {
 namespace {
 
 // Coarse ones see far, fine ones see well.
-constexpr ComparisonLevel kLevels[] = {
-    {.sigma_mm = 16, .views = 10}, {.sigma_mm = 8, .views = 12}, {.sigma_mm = 4, .views = 16}, {.sigma_mm = 2.7, .views = 24}};
+constexpr ComparisonLevel kLevels[] = {{.sigma_mm = 16, .views = 10},
+                                       {.sigma_mm = 8, .views = 12},
+                                       {.sigma_mm = 4, .views = 16},
+                                       {.sigma_mm = 2.7, .views = 24}};
 constexpr int kStartSteps = 8, kSteps = 12;
 constexpr double kLeastStepMm = 0.005;
 
@@ -75,7 +77,7 @@ std::vector<std::vector<double>> Starts(const ReferenceScan& scan) {
   const Vec3 volume = MiddleOfVolume(scan.reference), frames = MiddleOfFrames(scan);
   const double turn = DegreesToRadians(15);
   std::vector<std::vector<double>> starts;
-  for (const Vec3& to : {volume, frames}) {
+  for (const Vec3& to : {volume + scan.reference.middle_mm, frames}) {
     for (const Vec3& turned : {Vec3{}, Vec3{0, 0, turn}, Vec3{0, 0, -turn}, Vec3{turn, 0, 0},
                                Vec3{-turn, 0, 0}, Vec3{0, turn, 0}, Vec3{0, -turn, 0}}) {
       starts.push_back(About(volume, to, turned));
@@ -109,8 +111,7 @@ absl::StatusOr<PatientPlace> Refined(Comparison& comparison, PatientPlace place,
     bool better = false;
     double length = 0;
     for (int trial = 0; trial < 4 && !better; ++trial) {
-      const std::vector<double> change =
-          calibrate::Solve(sum.matrix, sum.right, damping);
+      const std::vector<double> change = calibrate::Solve(sum.matrix, sum.right, damping);
       std::vector<double> there = place.six;
       length = 0;
       for (int i = 0; i < 6; ++i) {
@@ -139,8 +140,8 @@ absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& 
     ISO_ASSIGN_OR_RETURN(const auto coarse, at(kLevels[0]));
     double most = -1;
     for (const std::vector<double>& start : Starts(scan)) {
-      ISO_ASSIGN_OR_RETURN(const PatientPlace place, Refined(*coarse, {.six = start}, still, air_mu,
-                                                             kStartSteps, go_on));
+      ISO_ASSIGN_OR_RETURN(const PatientPlace place,
+                           Refined(*coarse, {.six = start}, still, air_mu, kStartSteps, go_on));
       // A place from where little of the frames is compared says little.
       const double covered = coarse->CountCovered(place.six, still, air_mu);
       if (best.six.empty() || place.similarity * covered > most) {

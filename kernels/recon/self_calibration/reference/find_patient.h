@@ -15,9 +15,8 @@ namespace isocenter::recon {
 /// all of the volume that they pass.
 inline constexpr double kAirShare = 0.3;
 
-
 struct PatientPlace {
-  std::vector<double> six;  // matrix_model.h: from the volume's place to the scan's
+  std::vector<double> six;  // matrix_model.h: of the volume whose middle was at the isocentre
   double similarity = 0;    // mean gradient correlation of the finest level
 };
 

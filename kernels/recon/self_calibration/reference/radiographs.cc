@@ -59,7 +59,7 @@ std::vector<uint8_t> CoveredPixels(const ReferenceVolume& reference, const Proje
   const std::array<double, 9> left = InverseLeft(indices);
   const double from[3] = {source.x, source.y, source.z};
   const double last[3] = {grid.nx - 1.0, grid.ny - 1.0, grid.nz - 1.0};
-  const auto is_air = [&](const double (&direction)[3], double way) {
+  const auto is_air = [&](const double(&direction)[3], double way) {
     int64_t at[3];
     for (int axis = 0; axis < 3; ++axis) {
       at[axis] = std::lround(std::clamp(from[axis] + way * direction[axis], 0.0, last[axis]));

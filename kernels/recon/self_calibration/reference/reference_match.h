@@ -13,12 +13,13 @@ namespace isocenter::recon {
 /// integrals, or with which its radiographs correlate less (mean gradient correlation of all
 /// frames, where the patient was found; docs/self-calibration.md).
 inline constexpr double kLeastCovered = 0.5, kLeastReferenceSimilarity = 0.85;
-/// Of its shifts: the root mean square by which they differ from those of the frames alone, in
-/// pixels that planes are asked of; a pose has no more share than this in noise.
+/// Its shifts are news where they differ from those of the frames alone by this root mean square,
+/// in pixels that planes are asked of.
 inline constexpr double kLeastReferenceShiftPx = 0.1;
 
 struct ReferenceMatch {
-  /// How the patient lies in the scan against the volume's place, in the scan's world.
+  /// How the patient lies in the scan against the volume: how far the volume's middle is shifted,
+  /// and how it is turned about that, along the axes of the scan's world.
   RigidPose patient;
   double covered = 0;  // share of the frames' line integrals that the volume knows whole
   /// Mean gradient correlation of the frames with its radiographs, with the moves that the frames
@@ -27,7 +28,7 @@ struct ReferenceMatch {
   /// With its own moves: entropy and pairs' median difference (0: not judged), which it was not
   /// looked for by.
   double entropy = 0, planes = 0;
-  /// Whether its moves were taken: the entropy and the pairs found them better.
+  /// Whether its moves were taken for those of the frames alone.
   bool taken = false;
 };
 

@@ -123,8 +123,7 @@ ReferenceMemory ReferenceMemoryOf(const Acquisition& acquisition,
   const int64_t volume = static_cast<int64_t>(reference.mu.size() * sizeof(float));
   const int64_t radiographs = FrameBytes(lines) * kMostRadiographs;
   // Binned again, of the views that are compared, and which of their pixels count (a byte each).
-  const int64_t frames =
-      9 * FrameBytes(lines) / 4 * static_cast<int64_t>(lines.trajectory.size());
+  const int64_t frames = 9 * FrameBytes(lines) / 4 * static_cast<int64_t>(lines.trajectory.size());
   return {.device_bytes = 2 * (volume + radiographs),
           .host_bytes = 2 * (volume + radiographs + frames)};
 }
@@ -159,8 +158,7 @@ absl::StatusOr<ReferenceMoves> FindReferenceMoves(const ReferenceScan& scan,
   ISO_ASSIGN_OR_RETURN(const Comparison::Equations last,
                        finest->Changes(Comparison::Of::kShift, six, found.moves));
   Step(finest->views(), last.of_views, spline, six, found.moves);
-  ISO_ASSIGN_OR_RETURN(found.similarity_after,
-                       finest->Similarity(found.patient.six, found.moves));
+  ISO_ASSIGN_OR_RETURN(found.similarity_after, finest->Similarity(found.patient.six, found.moves));
   TakeOutPlaces(scan.acquisition, six, found.moves);
   return found;
 }

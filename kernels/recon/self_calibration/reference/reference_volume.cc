@@ -63,6 +63,10 @@ absl::StatusOr<ReferenceVolume> MakeReference(const VolumeGrid& grid,
     const double hu = hounsfield(k, j, i);
     return std::isfinite(hu) ? std::max(0.0, mu_water_per_mm * (1 + hu / 1000)) : 0.0;
   });
+  VolumeGrid& made = reference.grid;
+  reference.middle_mm =
+      made.VoxelToWorld((made.nx - 1) / 2.0, (made.ny - 1) / 2.0, (made.nz - 1) / 2.0);
+  made.origin = made.origin - reference.middle_mm;
   const float most = *std::max_element(reference.mu.begin(), reference.mu.end());
   if (!(most > 0.5 * mu_water_per_mm)) {
     return absl::InvalidArgumentError(absl::StrFormat(

@@ -10,11 +10,14 @@
 namespace isocenter::recon {
 
 struct ReferenceVolume {
-  VolumeGrid grid;        // in axes of the scan's world
+  /// In axes of the scan's world, with its middle at the isocentre: a search turns it about that.
+  VolumeGrid grid;
   std::vector<float> mu;  // 1/mm, [z][y][x], at least 0
+  Vec3 middle_mm;         // where the middle was given
 };
 
 /// Voxels in HU, of which as many are one as go into `voxel_mm`; those that are not finite are air.
+/// `grid` in axes of the scan's world, wherever its origin is.
 /// Errors: those of ValidateGrid; INVALID_ARGUMENT (fewer than 8 voxels along an axis, voxels of
 /// another number, nothing denser than air).
 absl::StatusOr<ReferenceVolume> MakeReference(const VolumeGrid& grid,
