@@ -4,6 +4,24 @@
 
 namespace isocenter::cli {
 
+namespace {
+
+nlohmann::ordered_json ReferenceJson(const recon::ReferenceMatch& match) {
+  const Vec3 shift = match.patient.shift_mm, turn = match.patient.turn_rad;
+  nlohmann::ordered_json json{
+      {"taken", match.taken},
+      {"shift_mm", {shift.x, shift.y, shift.z}},
+      {"turn_deg", {RadiansToDegrees(turn.x), RadiansToDegrees(turn.y), RadiansToDegrees(turn.z)}},
+      {"covered", match.covered},
+      {"similarity_before", match.similarity_before},
+      {"similarity_after", match.similarity_after},
+      {"entropy", match.entropy}};
+  if (match.planes > 0) json["planes"] = match.planes;
+  return json;
+}
+
+}  // namespace
+
 nlohmann::ordered_json SelfCalibrationJson(const recon::SelfCalibration& found) {
   v1::SelfCalibration told;
   told.set_found(found.found());
@@ -24,7 +42,9 @@ nlohmann::ordered_json SelfCalibrationJson(const recon::SelfCalibration& found) 
     move.set_u_mm(from.u_mm);
     move.set_v_mm(from.v_mm);
   }
-  return SelfCalibrationJson(told);
+  nlohmann::ordered_json json = SelfCalibrationJson(told);
+  if (found.reference) json["reference"] = ReferenceJson(*found.reference);
+  return json;
 }
 
 nlohmann::ordered_json SelfCalibrationJson(const v1::SelfCalibration& found) {

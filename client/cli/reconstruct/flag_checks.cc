@@ -54,7 +54,7 @@ formats::Destination TableDestination(const ReconstructOptions& options, std::st
           .endings = {".csv"},
           .replaces = options.overwrite,
           .inputs = {options.acquisition.input, options.acquisition.projections,
-                     options.acquisition.matrices}};
+                     options.acquisition.matrices, options.reference}};
 }
 
 /// Matrices of a motion are those of filtered back-projection alone, once.
@@ -72,6 +72,9 @@ absl::Status CheckMotionFlags(const ReconstructOptions& options) {
 
 /// A detector that is elsewhere and an object that is look alike.
 absl::Status CheckSelfCalibrationFlags(const ReconstructOptions& options) {
+  if (!options.reference.empty() && !options.self_calibrate) {
+    return flags::WrongUsage("--reference without --self-calibrate, which looks at it");
+  }
   if (!options.matrices_out.empty()) {
     if (!options.self_calibrate) {
       return flags::WrongUsage("--matrices-out without --self-calibrate, which corrects them");
@@ -88,12 +91,13 @@ absl::Status CheckSelfCalibrationFlags(const ReconstructOptions& options) {
 }  // namespace
 
 formats::Destination VolumeDestination(const ReconstructOptions& options) {
-  return {.flag = "--out",
-          .path = options.gating.given() ? GateFile(options.out, options.gating, 0)
-                                         : std::filesystem::path(options.out),
-          .endings = formats::VolumeEndings(),
-          .replaces = options.overwrite,
-          .inputs = {options.acquisition.input, options.acquisition.projections}};
+  return {
+      .flag = "--out",
+      .path = options.gating.given() ? GateFile(options.out, options.gating, 0)
+                                     : std::filesystem::path(options.out),
+      .endings = formats::VolumeEndings(),
+      .replaces = options.overwrite,
+      .inputs = {options.acquisition.input, options.acquisition.projections, options.reference}};
 }
 
 absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(

@@ -87,6 +87,11 @@ void AddCorrectionFlags(flags::Command correct, ReconstructOptions& o) {
                     "find from the frames where the detector was, and correct the matrices "
                     "(docs/self-calibration.md)");
   correct
+      .Add("--reference", o.reference,
+           "earlier volume of the same patient that --self-calibrate looks at, too: .mha, .mhd, "
+           ".nii or the directory of a DICOM CT series")
+      .Type("FILE");
+  correct
       .Add("--matrices-out", o.matrices_out,
            "also write the matrices that --self-calibrate ended with, as --matrices reads them, "
            "to this .csv")

@@ -46,6 +46,7 @@ struct ReconstructOptions {
   bool motion = false;
   std::string poses;
   bool self_calibrate = false;
+  std::string reference;
   std::string matrices_out;
   JsonOutput json;
 };

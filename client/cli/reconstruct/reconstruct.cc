@@ -250,6 +250,8 @@ absl::Status Reconstruct(ReconstructOptions options) {
   ISO_RETURN_IF_ERROR(SmallerSizeHelps(CheckMemory(*plan, frames_bytes, devices)));
   ISO_RETURN_IF_ERROR(CheckRoom(options, scan.grid, std::max<size_t>(1, gates.size())));
 
+  ISO_ASSIGN_OR_RETURN(const auto reference,
+                       ReadReference(scan.acquisition, scan.position, options));
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*scan.source));
   if (options.find_defects) {
     ISO_ASSIGN_OR_RETURN(scan.acquisition,
@@ -261,8 +263,8 @@ absl::Status Reconstruct(ReconstructOptions options) {
   WarnOfFrames(frames, scan);
   WarnOfCutRows(options, frames, scan);
   if (options.self_calibrate) {
-    ISO_ASSIGN_OR_RETURN(scan.self_calibration,
-                         SelfCalibrate(scan.acquisition, options, frames, *devices[0]));
+    ISO_ASSIGN_OR_RETURN(scan.self_calibration, SelfCalibrate(scan.acquisition, reference.get(),
+                                                              options, frames, *devices[0]));
     const recon::SelfCalibration& found = *scan.self_calibration;
     Trajectory& trajectory = scan.acquisition.trajectory;
     trajectory = recon::Corrected(trajectory, scan.acquisition.detector, found);
@@ -289,6 +291,7 @@ void AddReconstructCommand(flags::Command program) {
       "  isocenter reconstruct head --out sart.mha --algorithm os_sart --iterations 10 --curve "
       "curve.png\n"
       "  isocenter reconstruct head --out sharp.mha --self-calibrate --matrices-out arm.csv\n"
+      "  isocenter reconstruct head --out sharp.mha --self-calibrate --reference earlier.mha\n"
       "  isocenter reconstruct heart --out rest.mha --phase 0.8 --phase-width 0.2\n"
       "  isocenter reconstruct heart --out beat.mha --gates 8 --algorithm asd_pocs --prior 3\n"
       "INPUT may be a fan-beam scan, too: a directory with fan_beam.json.\n"

@@ -1,20 +1,54 @@
 #include "client/cli/reconstruct/self_calibration.h"
 
 #include <cstdio>
+#include <utility>
 
-#include "client/cli/output/self_calibration_text.h"
+#include "absl/strings/str_cat.h"
 #include "client/cli/reconstruct/search_device.h"
+#include "client/formats/volume_input.h"
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/self_calibration/reference/reference_moves.h"
 
 namespace isocenter::cli {
+namespace {
+
+/// The inverse of PatientGrid.
+VolumeGrid InWorld(VolumeGrid grid, PatientPosition position) {
+  grid.origin = PatientToWorld(position, grid.origin);
+  auto& d = grid.direction;
+  for (int axis = 0; axis < 3; ++axis) {
+    const Vec3 turned = PatientToWorld(position, {d[axis], d[3 + axis], d[6 + axis]});
+    d[axis] = turned.x, d[3 + axis] = turned.y, d[6 + axis] = turned.z;
+  }
+  return grid;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const recon::ReferenceVolume>> ReadReference(
+    const recon::Acquisition& acquisition, PatientPosition position,
+    const ReconstructOptions& options) {
+  if (options.reference.empty()) return nullptr;
+  ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.reference));
+  absl::StatusOr<recon::ReferenceVolume> made =
+      recon::MakeReference(InWorld(volume.grid, position), volume.view(),
+                           options.fdk.mu_water_per_mm, recon::ReferenceVoxelMm(acquisition));
+  if (!made.ok()) {
+    return absl::Status(made.status().code(),
+                        absl::StrCat(options.reference, ": ", made.status().message()));
+  }
+  return std::make_unique<const recon::ReferenceVolume>(*std::move(made));
+}
 
 absl::StatusOr<recon::SelfCalibration> SelfCalibrate(const recon::Acquisition& acquisition,
+                                                     const recon::ReferenceVolume* reference,
                                                      const ReconstructOptions& options,
                                                      const LocalFrames& frames,
                                                      ops::Device& device) {
   ISO_ASSIGN_OR_RETURN(const SearchDevice searches, SearchDevice::Choose(device, options));
-  const recon::CalibrationSearch search = recon::DefaultCalibrationSearch(options.fdk);
+  recon::CalibrationSearch search = recon::DefaultCalibrationSearch(options.fdk);
+  search.reference = reference;
   ISO_ASSIGN_OR_RETURN(const recon::CalibrationMemory memory,
                        recon::CalibrationMemoryOf(acquisition, search, Backends(), *searches));
   ISO_RETURN_IF_ERROR(searches.Begin("the search for the detector's place",

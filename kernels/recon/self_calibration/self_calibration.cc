@@ -14,6 +14,9 @@
 #include "kernels/recon/motion/binned_frames.h"
 #include "kernels/recon/motion/find_motion.h"
 #include "kernels/recon/motion/focus.h"
+#include "kernels/recon/motion/matrix_model.h"
+#include "kernels/recon/self_calibration/reference/find_patient.h"
+#include "kernels/recon/self_calibration/reference/reference_moves.h"
 #include "kernels/recon/self_calibration/sharpness.h"
 #include "kernels/recon/self_calibration/smooth_shifts.h"
 
@@ -23,7 +26,7 @@ namespace {
 // Shares of the work that are done after each step.
 constexpr double kRead = 0.1, kJudged = 0.95;
 // Looks at all pairs where there is everything to be found.
-constexpr double kMostLooks = 22;
+constexpr double kMostLooks = 22, kMostReferenceLooks = 160;
 
 std::vector<DetectorMove> Moves(const SelfCalibration& found) {
   return Then(found.moves, {.u_mm = found.u_mm, .roll_rad = found.roll_rad});
@@ -84,6 +87,70 @@ absl::Status TakeSmooth(const Acquisition& acquisition, const BinnedLines& lines
   return absl::OkStatus();
 }
 
+double RmsApart(const std::vector<DetectorMove>& one, const std::vector<DetectorMove>& other) {
+  double square = 0;
+  for (size_t view = 0; view < one.size(); ++view) {
+    square += std::pow(one[view].u_mm - other[view].u_mm, 2) +
+              std::pow(one[view].v_mm - other[view].v_mm, 2);
+  }
+  return std::sqrt(square / static_cast<double>(one.size()));
+}
+
+/// Whether the moves of the reference are to be taken for those of the frames alone, by what its
+/// search does not know: the entropy and the pairs. Both must find them clearly better than the
+/// given matrices, and not clearly worse than what frames alone told. They cannot choose between
+/// two that are good: what was fitted to the pairs' noise has smaller differences than the true
+/// matrices.
+bool IsToBeTaken(const Acquisition& acquisition, const BinnedLines& lines,
+                 const std::vector<DetectorMove>& moves, const SelfCalibration& alone,
+                 const ReferenceMatch& match) {
+  const double pitch_mm = acquisition.detector.pitch_u_mm * lines.bins.bin;
+  if (RmsApart(moves, Moves(alone)) < kLeastReferenceShiftPx * pitch_mm) return false;
+  if (match.similarity_after <= match.similarity_before) return false;
+  if (alone.entropy_before - match.entropy < kLeastSmoothFall) return false;
+  if (match.entropy - alone.entropy_after > kLeastSmoothFall) return false;
+  if (!alone.not_judged.empty()) return true;  // pairs cannot tell
+  return match.planes > 0 && match.planes < (1 - kLeastPlaneFall) * alone.planes_before &&
+         match.planes < (1 + kLeastPlaneFall) * alone.planes_after;
+}
+
+/// Shifts along u and v by the reference, where they are better ones. `found` is what the frames
+/// alone told. Its roll stays.
+absl::Status TakeReference(const ReferenceScan& scan, int spans, Sharpness& cube, const GoOn& go_on,
+                           SelfCalibration& found) {
+  ISO_ASSIGN_OR_RETURN(const PatientPlace patient, FindPatient(scan, go_on));
+  // Shifts of the frames alone may be those of noise.
+  const std::vector<DetectorMove> begin(found.moves.size(),
+                                        {.u_mm = found.u_mm, .roll_rad = found.roll_rad});
+  ISO_ASSIGN_OR_RETURN(const ReferenceMoves by_reference,
+                       FindReferenceMoves(scan, patient, begin, spans, go_on));
+  ReferenceMatch& match = found.reference.emplace();
+  match.patient = PoseFrom(by_reference.patient.six);
+  match.patient.shift_mm = match.patient.shift_mm - scan.reference.middle_mm;
+  match.covered = by_reference.covered;
+  match.similarity_before = by_reference.similarity_before;
+  match.similarity_after = by_reference.similarity_after;
+  ISO_RETURN_IF_ERROR(CheckReference(match));
+  ISO_ASSIGN_OR_RETURN(match.entropy, cube.Entropy(by_reference.moves));
+  ISO_ASSIGN_OR_RETURN(
+      const PlanesDifference planes,
+      JudgePlanes(scan.acquisition, scan.lines, by_reference.moves, scan.threads, go_on));
+  match.planes = planes.not_judged.empty() ? planes.median : 0;
+  match.taken = IsToBeTaken(scan.acquisition, scan.lines, by_reference.moves, found, match);
+  if (!match.taken) return absl::OkStatus();
+  found.smooth = true;
+  if (found.constant) {
+    found.u_mm = 0;
+    for (const DetectorMove& move : by_reference.moves) {
+      found.u_mm += move.u_mm / static_cast<double>(by_reference.moves.size());
+    }
+  }
+  found.moves = Then(by_reference.moves, {.u_mm = -found.u_mm, .roll_rad = -found.roll_rad});
+  found.entropy_after = match.entropy;
+  found.planes_after = match.planes;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckCalibrationViews(int64_t views) {
@@ -127,8 +194,11 @@ std::string ToText(const SelfCalibration& found) {
     absl::StrAppend(&text, "; ", entropies);
   }
   if (!found.not_judged.empty()) {
-    absl::StrAppend(&text, "; nothing was looked for: ", found.not_judged);
+    absl::StrAppend(
+        &text, found.reference ? "; pairs of frames said nothing: " : "; nothing was looked for: ",
+        found.not_judged);
   }
+  if (found.reference) absl::StrAppend(&text, "; ", ToText(*found.reference));
   return text;
 }
 
@@ -160,9 +230,14 @@ absl::StatusOr<CalibrationMemory> CalibrationMemoryOf(const Acquisition& acquisi
                      registry, device));
   // Frames for planes, and once more smoothed.
   const Acquisition lines = Binned(acquisition, BinsForPlanes(acquisition));
-  const int64_t planes = 2 * FrameBytes(lines) * static_cast<int64_t>(lines.trajectory.size());
-  return CalibrationMemory{.device_bytes = cube.device_bytes,
-                           .host_bytes = cube.host_bytes + planes};
+  int64_t planes = 2 * FrameBytes(lines) * static_cast<int64_t>(lines.trajectory.size());
+  int64_t device_bytes = cube.device_bytes;
+  if (search.reference != nullptr) {
+    const ReferenceMemory reference = ReferenceMemoryOf(acquisition, *search.reference);
+    planes += reference.host_bytes;
+    device_bytes += reference.device_bytes;
+  }
+  return CalibrationMemory{.device_bytes = device_bytes, .host_bytes = cube.host_bytes + planes};
 }
 
 absl::StatusOr<SelfCalibration> CalibrateFromFrames(
@@ -190,7 +265,8 @@ absl::StatusOr<SelfCalibration> CalibrateFromFrames(
                                                             frames, doses, registry, device));
   double looks = 0;
   const GoOn go_on = [&] {
-    const double share = std::min(1.0, looks++ / kMostLooks);
+    const double most = kMostLooks + (search.reference == nullptr ? 0 : kMostReferenceLooks);
+    const double share = std::min(1.0, looks++ / most);
     return report(kRead + (kJudged - kRead) * share);
   };
   SelfCalibration found;
@@ -202,6 +278,12 @@ absl::StatusOr<SelfCalibration> CalibrateFromFrames(
     ISO_RETURN_IF_ERROR(TakeRoll(acquisition, lines, search.spans, threads, go_on, found));
     ISO_ASSIGN_OR_RETURN(found.entropy_after, cube->Entropy(Moves(found)));
     ISO_RETURN_IF_ERROR(TakeSmooth(acquisition, lines, search.spans, *cube, threads, go_on, found));
+  }
+  if (search.reference != nullptr) {
+    const ReferenceScan scan{
+        acquisition, lines,  *search.reference, search.fdk.mu_water_per_mm, registry,
+        device,      threads};
+    ISO_RETURN_IF_ERROR(TakeReference(scan, search.spans, *cube, go_on, found));
   }
   found.moves = Moves(found);
   ISO_RETURN_IF_ERROR(report(1));

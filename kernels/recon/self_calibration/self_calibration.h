@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "kernels/ops/registry.h"
 #include "kernels/recon/acquisition.h"
 #include "kernels/recon/self_calibration/detector_move.h"
+#include "kernels/recon/self_calibration/reference/reference_match.h"
 #include "kernels/recon/settings.h"
 
 namespace isocenter::recon {
@@ -19,6 +21,8 @@ struct CalibrationSearch {
   int voxels = 96;  // of a cube over the field of view, along each axis
   int spans = 8;    // of the splines of the shifts over the scan
   FdkSettings fdk;  // of the cube
+  /// An earlier volume of the same patient, which must outlive the search; null: none.
+  const ReferenceVolume* reference = nullptr;
 };
 CalibrationSearch DefaultCalibrationSearch(const FdkSettings& fdk);
 
@@ -46,6 +50,7 @@ struct SelfCalibration {
   std::string not_judged;
   double entropy_before = 0, entropy_after = 0;  // of the cube's values
   double planes_before = 0, planes_after = 0;    // median difference of pairs; 0: not judged
+  std::optional<ReferenceMatch> reference;       // where one was given
 
   bool found() const { return constant || smooth; }
   /// Root mean square and largest length of the shifts that are smooth, in mm on the detector.
@@ -75,11 +80,13 @@ using CalibrationProgress = std::function<absl::Status(double done)>;
 /// The shift along u and the roll of all frames, and then the shifts that change smoothly, that
 /// make the frames agree (smooth_shifts.h); the sharpness of a coarse volume judges the last. A
 /// shift along v or towards the source of all frames, and an angle that all frames are turned by,
-/// are volumes that lie elsewhere or have another size: no frame tells them. `frames` [view][v][u]
-/// of the acquisition, `doses` empty or one for each. Errors: those of MakePlan, INVALID_ARGUMENT
-/// (frames of other shape or type; fewer than kLeastCalibrationViews), FAILED_PRECONDITION (rows
-/// that the detector's edge cuts), NOT_FOUND (a backend without ops::MatrixGradient, which the
-/// entropy comes with), RESOURCE_EXHAUSTED, progress's.
+/// are volumes that lie elsewhere or have another size: no frame tells them. With a reference the
+/// shifts are looked for by that, too, and taken where the frames agree better (reference_match.h).
+/// `frames` [view][v][u] of the acquisition, `doses` empty or one for each. Errors: those of
+/// MakePlan, INVALID_ARGUMENT (frames of other shape or type; fewer than kLeastCalibrationViews),
+/// FAILED_PRECONDITION (rows that the detector's edge cuts; a reference that is not of what the
+/// frames show), NOT_FOUND (a backend without ops::MatrixGradient, which the entropy comes with),
+/// RESOURCE_EXHAUSTED, progress's.
 absl::StatusOr<SelfCalibration> CalibrateFromFrames(
     const Acquisition& acquisition, const CalibrationSearch& search, const ops::RawFrames& frames,
     std::span<const float> doses, const ops::Registry& registry, ops::Device& device,

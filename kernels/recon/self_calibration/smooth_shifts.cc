@@ -98,6 +98,17 @@ absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
   return found;
 }
 
+absl::StatusOr<PlanesDifference> JudgePlanes(const Acquisition& acquisition,
+                                             const BinnedLines& lines,
+                                             const std::vector<DetectorMove>& moves,
+                                             ThreadPool& threads, const GoOn& go_on) {
+  const std::vector<double> one_curve(moves.size(), 1.0);
+  ISO_RETURN_IF_ERROR(go_on());
+  ISO_ASSIGN_OR_RETURN(const calibrate::Consistency judged,
+                       Judged(acquisition, lines, moves, one_curve, threads));
+  return PlanesDifference{.median = judged.before, .not_judged = judged.not_judged};
+}
+
 absl::StatusOr<PlanesShift> FindShift(const Acquisition& acquisition, const BinnedLines& lines,
                                       const std::vector<DetectorMove>& moves,
                                       const ConstantMove& constant, ThreadPool& threads,

@@ -33,6 +33,16 @@ absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
                                               const ConstantMove& constant, ThreadPool& threads,
                                               const GoOn& go_on);
 
+/// What pairs say of moves: their median difference, or why it is not judged.
+struct PlanesDifference {
+  double median = 0;
+  std::string not_judged;
+};
+absl::StatusOr<PlanesDifference> JudgePlanes(const Acquisition& acquisition,
+                                             const BinnedLines& lines,
+                                             const std::vector<DetectorMove>& moves,
+                                             ThreadPool& threads, const GoOn& go_on);
+
 /// The shift along u of all frames that fits the pairs' differences best, a few times over, with
 /// its standard deviation.
 struct PlanesShift {

@@ -1,0 +1,46 @@
+// Where an earlier volume's patient lies in a scan.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/recon/self_calibration/reference/comparison.h"
+#include "kernels/recon/self_calibration/smooth_shifts.h"
+
+namespace isocenter::recon {
+
+/// Pixels whose rays enter and leave the volume in less than this share of water's attenuation know
+/// all of the volume that they pass.
+inline constexpr double kAirShare = 0.3;
+
+struct PatientPlace {
+  std::vector<double> six;  // matrix_model.h: of the volume whose middle was at the isocentre
+  double similarity = 0;    // mean gradient correlation of the finest level
+};
+
+/// Steps of Levenberg and Marquardt from `place`, as long as they make the similarity greater, at
+/// most `most_steps`. Pixels that count are those that the volume covers at the beginning. Errors:
+/// go_on's, a device's.
+absl::StatusOr<PatientPlace> Refined(Comparison& comparison, PatientPlace place,
+                                     std::span<const DetectorMove> moves, double air_mu,
+                                     int most_steps, const GoOn& go_on);
+
+/// What all searches for a reference work with; it must outlive them.
+struct ReferenceScan {
+  const Acquisition& acquisition;
+  const BinnedLines& lines;
+  const ReferenceVolume& reference;
+  double mu_water_per_mm;
+  const ops::Registry& registry;
+  ops::Device& device;
+  ThreadPool& threads;
+};
+
+/// From the volume's own place, and from where the middle of its attenuation is the scan's, turned
+/// about the axes by up to 20 degrees: coarse to fine. Found are places up to some 40 mm and 20
+/// degrees away.
+absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& go_on);
+
+}  // namespace isocenter::recon
