@@ -1,6 +1,6 @@
 // Siddon's forward projection. Views whose detector columns share their crossings go to
-// siddon_columns.cu; of others a thread follows one ray through a copy of the
-// volume with z fastest. A warp takes 32 pixels of the detector's axis that is closest to z, so
+// siddon_columns.cu; of others, as of a measured arm, a thread follows one ray through a copy of
+// the volume with z fastest. A warp takes 32 pixels of the detector's axis that is closest to z, so
 // that its lanes read neighbours.
 #include <algorithm>
 #include <vector>
@@ -18,9 +18,12 @@ namespace isocenter::cuda {
 namespace {
 
 constexpr int kAlong = 32, kAcross = 8;  // pixels of a thread block
+// Of a multiprocessor: in float32 registers of the way in are spilled, none of the way through.
+template <class Real>
+constexpr int kBlocks = sizeof(Real) == sizeof(float) ? 6 : 1;
 
 template <class Real, class Index>
-__global__ __launch_bounds__(kAlong* kAcross) void SiddonKernel(
+__global__ __launch_bounds__(kAlong* kAcross, kBlocks<Real>) void SiddonKernel(
     const __grid_constant__ TracedViews<Real> views, TracedGrid<Index> grid, float3 spacing,
     const float* volume, int rows, int columns, float* projections) {
   const TracedView<Real>& view = views.view[blockIdx.z];
@@ -61,9 +64,8 @@ absl::Status LaunchKernel(const TracedViews<Real>& views, int count, const float
                   static_cast<float>(grid.spacing.z));
   const auto launch = [&](auto index) {
     using Index = decltype(index);
-    const TracedGrid<Index> traced{
-        {grid.nx, grid.ny, grid.nz},
-        {static_cast<Index>(grid.nz), static_cast<Index>(grid.nz) * grid.nx, 1}};
+    const Index stride[] = {static_cast<Index>(grid.nz), static_cast<Index>(grid.nz) * grid.nx, 1};
+    const auto traced = TracedGridOf(grid.nx, grid.ny, grid.nz, stride);
     SiddonKernel<Real, Index><<<blocks, threads, 0, stream>>>(views, traced, spacing, volume, rows,
                                                               columns, projections);
   };
