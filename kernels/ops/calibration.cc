@@ -235,6 +235,15 @@ absl::Status CheckHardness(const WaterPolynomial& polynomial, const Detector& de
   return absl::OkStatus();
 }
 
+/// Linear between the points, and beyond them as between the outermost two.
+double TrueHounsfield(const HounsfieldTable& table, double measured) {
+  size_t next = 1;
+  while (next + 1 < table.points.size() && table.points[next].measured_hu < measured) ++next;
+  const HounsfieldTable::Point &a = table.points[next - 1], &b = table.points[next];
+  return a.true_hu + (measured - a.measured_hu) * (b.true_hu - a.true_hu) /
+                         (b.measured_hu - a.measured_hu);
+}
+
 absl::Status CheckHounsfieldTable(const HounsfieldTable& table) {
   if (table.points.empty()) return absl::OkStatus();
   ISO_RETURN_IF_ERROR(CheckCount("points of the HU table", table.points.size(), 2, 32));
@@ -253,6 +262,14 @@ absl::Status CheckHounsfieldTable(const HounsfieldTable& table) {
       }
     }
     before = &point;
+  }
+  for (const double fixed : {-1000.0, 0.0}) {
+    const double is = TrueHounsfield(table, fixed);
+    if (std::abs(is - fixed) <= kMostTableShiftHu) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the HU table makes ", is, " of ", fixed, " HU (", fixed == 0 ? "water" : "air",
+                     "); legal are shifts of at most ", kMostTableShiftHu,
+                     " HU there: are the true values Hounsfield units (air -1000, water 0)?"));
   }
   if (!table.made_with) return absl::OkStatus();
   ISO_RETURN_IF_ERROR(

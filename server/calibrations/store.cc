@@ -57,6 +57,7 @@ jobs::CalibrationLabel LabelOf(const v1::KeptCalibration& kept) {
           .valid_until = wire::TimeFromProto(label.valid_until()),
           .created = Created(label),
           .withdrawn = kept.has_withdraw_time(),
+          .parts = {kept.part().begin(), kept.part().end()},
           .has_bone = has("bone"),
           .has_scatter_model = has("scatter_model") && has("water"),
           .geometry_frames = static_cast<int>(label.geometry_frames()),

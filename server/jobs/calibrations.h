@@ -32,6 +32,7 @@ struct CalibrationLabel {
   absl::Time valid_from, valid_until;
   absl::Time created;  // where that is not told, valid_from
   bool withdrawn = false;
+  std::vector<std::string> parts;  // that it has, as fields of the contract's CalibrationSet
   bool has_bone = false;           // a bone table
   bool has_scatter_model = false;  // and what it needs of the beam
   int geometry_frames = 0;         // matrices; a set that has any corrects nothing

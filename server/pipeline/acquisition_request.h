@@ -51,7 +51,7 @@ struct AcquisitionRequest {
   double frame_rate_hz = 0;                            // 0: unknown
   std::string pair_id;
   jobs::PairRole pair_role = jobs::PairRole::kNone;
-  /// Its calibration is unset: a run gets it when it is made.
+  /// Its calibration is unset until there is a job; a run gets it when it is made.
   recon::Acquisition acquisition;
   std::string detector_mode;
   jobs::CalibrationPolicy calibration_policy = jobs::CalibrationPolicy::kNone;

@@ -15,6 +15,12 @@ std::shared_ptr<ReconstructionJob> Acquisitions::NewJob(const std::string& id,
                                                         AcquisitionRequest request,
                                                         const VolumeGrid& grid,
                                                         std::shared_ptr<jobs::JobSpool> spool) {
+  // What the frames show is judged as they will be corrected.
+  if (request.calibration) {
+    auto loaded = parts_.calibrations_in_memory.Get(*request.calibration);
+    // Where it cannot be had, the run says so.
+    if (loaded.ok()) request.acquisition.calibration = *std::move(loaded);
+  }
   const JobEnvironment environment =
       parts_.ForJobs(request.job_class == jobs::JobClass::kLive ? live_exporter_ : exporter_);
   return std::make_shared<ReconstructionJob>(

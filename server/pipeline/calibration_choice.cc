@@ -1,10 +1,13 @@
 #include "server/pipeline/calibration_choice.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "kernels/ops/calibration.h"
 #include "kernels/ops/calibration_scope.h"
 
@@ -59,6 +62,30 @@ std::optional<Candidate> Best(const std::vector<CalibrationLabel>& kept,
   return best;
 }
 
+/// What the newest set lacks and an older one has that would do, too: the newest may have been begun
+/// anew and not finished. Empty: nothing.
+std::string LacksText(const std::vector<CalibrationLabel>& kept, const CalibrationLabel& chosen,
+                      const AcquisitionRequest& request, absl::Time now) {
+  std::vector<std::string> missing;
+  const CalibrationLabel* with = nullptr;
+  for (const CalibrationLabel& label : kept) {
+    if (label.station_name != request.station_name || label.geometry_frames > 0) continue;
+    if (!ValidityOf(label).Has(now) || !Misfits(label, request).empty()) continue;
+    std::vector<std::string> lacks;
+    std::ranges::copy_if(label.parts, std::back_inserter(lacks), [&](const std::string& part) {
+      return std::ranges::find(chosen.parts, part) == chosen.parts.end();
+    });
+    if (lacks.size() <= missing.size()) continue;
+    missing = std::move(lacks);
+    with = &label;
+  }
+  if (with == nullptr) return "";
+  return absl::StrCat("calibration '", chosen.name, "' is the newest that fits, and has no ",
+                      absl::StrJoin(missing, ", "), "; '", with->name,
+                      "' has and is valid, too: name the one that is meant, or withdraw the other "
+                      "(`isocenter calibrations withdraw`)");
+}
+
 /// Why nothing is corrected.
 std::string WhyNone(const std::optional<Candidate>& best, const AcquisitionRequest& request) {
   if (best) return ops::MisfitText(best->label->name, best->misfits);
@@ -100,7 +127,21 @@ CalibrationChoice WhereNoneIsAskedFor(const std::vector<CalibrationLabel>& kept,
                                       const AcquisitionRequest& request, absl::Time now) {
   if (request.acquisition.pixel_type != recon::PixelType::kUint16Counts) return {};
   const std::optional<Candidate> best = Best(kept, request, now);
-  if (!best || !best->misfits.empty() || !best->valid) return {};
+  if (!best || !best->misfits.empty() || !best->valid) {
+    // Frames that were corrected before they came have no mode of a detector.
+    if (request.detector_mode.empty()) return {};
+    return CalibrationChoice{
+        .warning = jobs::JobWarning{
+            jobs::WarningKind::kCalibration, std::nullopt,
+            absl::StrCat("the frames are raw counts of detector mode '", request.detector_mode,
+                         "' and are not corrected: protocol '", request.protocol,
+                         "' does not ask for a calibration (corrections.calibration), and ",
+                         best ? best->misfits.empty()
+                                    ? ops::NotValidText(best->label->name, ValidityOf(*best->label))
+                                    : ops::MisfitText(best->label->name, best->misfits)
+                              : absl::StrCat("none of station '", request.station_name,
+                                             "' is kept"))}};
+  }
   return CalibrationChoice{
       .warning = jobs::JobWarning{
           jobs::WarningKind::kCalibration, std::nullopt,
@@ -141,6 +182,11 @@ absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<Calibratio
     choice.warning = jobs::JobWarning{
         jobs::WarningKind::kCalibration, std::nullopt,
         absl::StrCat(ops::NotValidText(label.name, ValidityOf(label)), ops::kUsedAllTheSame)};
+  } else if (request.calibration_name.empty()) {
+    if (std::string lacks = LacksText(kept, label, request, now); !lacks.empty()) {
+      choice.warning =
+          jobs::JobWarning{jobs::WarningKind::kCalibration, std::nullopt, std::move(lacks)};
+    }
   }
   return choice;
 }

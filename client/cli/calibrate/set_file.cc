@@ -41,6 +41,9 @@ void SetFigures(const Report& report, v1::CalibrationSet& set) {
 /// Commands whose parts the set has, and which looked at frames or volumes that the part changes.
 std::vector<std::string> Outdated(const v1::CalibrationSet& set, const std::string& part) {
   std::vector<std::string> commands;
+  if ((part == "lag" || part == "glare") && set.has_water()) {
+    commands.emplace_back("beam-hardening");
+  }
   if (part == "beam hardening") {
     if (set.has_bone()) commands.emplace_back("bone");
     if (set.has_scatter()) commands.emplace_back("scatter");
