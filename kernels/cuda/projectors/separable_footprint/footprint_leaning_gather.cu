@@ -13,15 +13,18 @@ namespace isocenter::cuda {
 namespace {
 
 constexpr int kLanes = 32;
-constexpr int kWarps = 8;   // of a block
-constexpr int kBlocks = 3;  // of a multiprocessor
-constexpr int kVoxels = 2;  // of a lane, in one column
+constexpr int kWarps = 8;                                         // of a block
+constexpr int kBlocks = 3;                                        // of a multiprocessor
+constexpr int kVoxels = 2;                                        // of a lane, in one column
 constexpr int kTileX = 8, kTileY = 8, kTileZ = kLanes * kVoxels;  // of a block
 constexpr int kTile = kTileX * kTileY;
-constexpr int kGroup = 4;                // rows of pixels that are loaded at once
-constexpr int kMostColumns = 8;          // of the detector, that a voxel is seen in
-constexpr int kBeyond = 2 * kGroup;      // rows of zeros that are loaded beyond the last
-constexpr int kAside = kMostColumns;     // and columns
+constexpr int kGroup = 4;            // rows of pixels that are loaded at once
+constexpr int kMostColumns = 8;      // of the detector, that a voxel is seen in
+constexpr int kBeyond = 2 * kGroup;  // rows of zeros that are loaded beyond the last
+// Of turned views of detectors with 500 to 1,048 rows: where the compiler knows how far columns are
+// apart, one address serves a voxel.
+constexpr int kUsualPitch = 1056, kUsualRows = 500;
+constexpr int kAside = kMostColumns;  // and columns
 static_assert(kTile % kWarps == 0);
 
 // t = clamp(per·u + from, 0, 1) goes from 0 to 1 over a piece of a trapezoid that holds `area`.
@@ -39,12 +42,13 @@ struct Shape {
 
 // A column of voxels in a view. Numerators are those of the grid's middle.
 struct alignas(16) SeenColumn {
-  Shape shape;     // of the voxel in the middle; no per_area: each needs one of its own
+  Shape shape;  // of the voxel in the middle; no per_area: each needs one of its own
   float u, v, w;
-  float amount;    // what all heights share
-  float across;    // squared distance from the source along x and y, mm²
-  float x, y;      // from the grid's middle
-  int columns;     // of the detector, at most, that a voxel is seen in. 0: none is seen
+  float amount;        // what all heights share
+  float across;        // squared distance from the source along x and y, mm²
+  float x, y;          // from the grid's middle
+  short columns;       // of the detector, at most, that a voxel is seen in. 0: none is seen
+  bool seen[kVoxels];  // whether rows see some of each 32 voxels
 };
 
 __device__ Shape ShapeOf(const Trapezoid<float>& of, const Seen<float>& at) {
@@ -78,9 +82,18 @@ __device__ void See(const FootprintView<float>& g, float x, float y, float first
   const auto edge = [&](float z) {
     return fmaf(per_v, z, to.v) * Reciprocal(fmaf(per_w, z, to.w)) + 0.5f * e.rows;
   };
-  const float one = edge(first - 0.5f), other = edge(last + 0.5f);
   const float alike = fabsf(fmaf(per_v, to.w, -per_w * to.v));  // w² dv along the column, the same
-  if (!(alike > 0 && fmaxf(one, other) > 0 && fminf(one, other) < e.rows)) return;
+  float begin = edge(first - 0.5f);
+  bool some = false;
+#pragma unroll
+  for (int i = 0; i < kVoxels; ++i) {
+    const float end = edge(fminf(first + (kLanes * (i + 1) - 0.5f), last + 0.5f));
+    // Rounding moves edges by less than a row.
+    to.seen[i] = fmaxf(begin, end) > -1 && fminf(begin, end) < e.rows + 1;
+    some = some || to.seen[i];
+    begin = end;
+  }
+  if (!(alike > 0 && some)) return;
   const float half = 0.5f * (last - first), middle = 0.5f * (first + last);
   const Seen<float> seen = SeenAt(g, x, y, middle);
   const Trapezoid<float> trapezoid = TrapezoidOf(g, seen);
@@ -100,7 +113,8 @@ __device__ void See(const FootprintView<float>& g, float x, float y, float first
   const bool same = turned * (moved + scaled * width) < kMost && turned < kMostTurned &&
                     scaled < kMostScaled && trapezoid.area > 0;
   // A voxel's own may be wider by `turned` of what moves.
-  const float most_width = fmaf(width, 1 + 2 * scaled, 4 * turned * (moved + scaled * width)) + 0.01f;
+  const float most_width =
+      fmaf(width, 1 + 2 * scaled, 4 * turned * (moved + scaled * width)) + 0.01f;
   to.columns = scaled < kMostDeeper && trapezoid.area > 0
                    ? min(static_cast<int>(ceilf(most_width)) + 1, kMostColumns)
                    : kMostColumns;
@@ -117,10 +131,11 @@ __device__ void See(const FootprintView<float>& g, float x, float y, float first
 __device__ int WholeOf(float bits) { return __float_as_int(bits) - 0x4B000000; }
 
 // h_j Σ F G y of the voxel at z from the grid's middle, which is seen in kColumns columns at most.
-template <int kColumns>
+template <int kColumns, int kPitch>
 __device__ __forceinline__ float GatherVoxel(const FootprintView<float>& g, const SeenColumn& c,
                                              const Shape& shape, float z, const Extent& e,
-                                             int pitch, const float* view) {
+                                             int any_pitch, const float* view) {
+  const int pitch = kPitch > 0 ? kPitch : any_pitch;
   const float w = fmaf(g.m[10], z, c.w), r = Reciprocal(w);
   // Along v: of eight rows from a multiple of four on.
   const float v = fmaf(g.m[6], z, c.v) * r;
@@ -175,28 +190,34 @@ __device__ __forceinline__ float GatherVoxel(const FootprintView<float>& g, cons
   return c.amount * shape.per_area * r * RootOf(fmaf(along, along, c.across)) * sum;
 }
 
-template <int kColumns>
+template <int kColumns, int kPitch>
 __device__ __forceinline__ void GatherColumn(const FootprintView<float>& g, const SeenColumn& c,
-                                             float z, const Extent& e, int pitch,
-                                             const float* view, float (&sum)[kVoxels]) {
-  if (c.shape.per_area > 0) {
+                                             float z, const Extent& e, int pitch, const float* view,
+                                             float (&sum)[kVoxels]) {
+  static_assert(kVoxels == 2);
+  const bool same = c.shape.per_area > 0;
+  if (same && c.seen[0] && c.seen[1]) {
     const Shape shape = c.shape;  // in registers
 #pragma unroll
     for (int i = 0; i < kVoxels; ++i) {
-      sum[i] += GatherVoxel<kColumns>(g, c, shape, z + kLanes * i, e, pitch, view);
+      sum[i] += GatherVoxel<kColumns, kPitch>(g, c, shape, z + kLanes * i, e, pitch, view);
     }
-  } else {
+    return;
+  }
 #pragma unroll 1
-    for (int i = 0; i < kVoxels; ++i) {
-      const float own_z = z + kLanes * i;
+  for (int i = 0; i < kVoxels; ++i) {
+    if (!c.seen[i]) continue;
+    const float own_z = z + kLanes * i;
+    Shape shape = c.shape;
+    if (!same) {
       const Seen<float> seen = SeenAt(g, c.x, c.y, own_z);
-      const Shape shape = ShapeOf(TrapezoidOf(g, seen), seen);
-      const float part = GatherVoxel<kColumns>(g, c, shape, own_z, e, pitch, view);
-#pragma unroll
-      for (int k = 0; k < kVoxels; ++k) {
-        if (k == i) sum[k] += part;
-      }
+      shape = ShapeOf(TrapezoidOf(g, seen), seen);
     }
+    const float part = GatherVoxel<kColumns, kPitch>(g, c, shape, own_z, e, pitch, view);
+    if (i == 0)
+      sum[0] += part;
+    else
+      sum[1] += part;
   }
 }
 
@@ -219,6 +240,8 @@ __device__ void ForTile(const Extent& e, Move move) {
   }
 }
 
+// kPitch: 0 if it is not known.
+template <int kPitch>
 __global__ __launch_bounds__(kWarps* kLanes, kBlocks) void LeaningGatherKernel(
     const __grid_constant__ FootprintViews<float> views, int count, const float* turned, int pitch,
     Extent e, float* volume) {
@@ -260,16 +283,16 @@ __global__ __launch_bounds__(kWarps* kLanes, kBlocks) void LeaningGatherKernel(
         case 2:
         case 3:
         case 4:
-          GatherColumn<4>(g, seen, z, e, pitch, view, sum);
+          GatherColumn<4, kPitch>(g, seen, z, e, pitch, view, sum);
           break;
         case 5:
-          GatherColumn<5>(g, seen, z, e, pitch, view, sum);
+          GatherColumn<5, kPitch>(g, seen, z, e, pitch, view, sum);
           break;
         case 6:
-          GatherColumn<6>(g, seen, z, e, pitch, view, sum);
+          GatherColumn<6, kPitch>(g, seen, z, e, pitch, view, sum);
           break;
         default:
-          GatherColumn<kMostColumns>(g, seen, z, e, pitch, view, sum);
+          GatherColumn<kMostColumns, kPitch>(g, seen, z, e, pitch, view, sum);
       }
     }
 #pragma unroll
@@ -280,7 +303,10 @@ __global__ __launch_bounds__(kWarps* kLanes, kBlocks) void LeaningGatherKernel(
   ForTile(e, [&](int64_t at, int k, int column) { __stcs(volume + at, block.volume[k][column]); });
 }
 
-TurnedLayout LayoutOf(const Shape3& stack) { return {TurnedPitch(stack, kBeyond), kAside}; }
+TurnedLayout LayoutOf(const Shape3& stack) {
+  const int pitch = TurnedPitch(stack, kBeyond);
+  return {stack.middle >= kUsualRows && pitch <= kUsualPitch ? kUsualPitch : pitch, kAside};
+}
 
 }  // namespace
 
@@ -302,8 +328,7 @@ bool LeaningGatherServes(const ProjectionMatrix& centered, int axial, const Volu
   const double width = at(0, 0) + at(0, 1) + most_u * (at(2, 0) + at(2, 1));
   constexpr double kMargin = 0.05;
   return bent < 0.01 && at(1, 2) + across < (kGroup - kMargin) * least_depth &&
-         width < (kMostColumns - 1 - kMargin) *
-                     (least_depth - 0.5 * (at(2, 0) + at(2, 1)));
+         width < (kMostColumns - 1 - kMargin) * (least_depth - 0.5 * (at(2, 0) + at(2, 1)));
 }
 
 int64_t LeaningGatherSize(const Shape3& stack, int64_t count) {
@@ -316,11 +341,13 @@ absl::Status LaunchFootprintLeaningGather(const FootprintViews<float>& views, in
                                           cudaStream_t stream) {
   const TurnedLayout layout = LayoutOf(stack);
   ISO_RETURN_IF_ERROR(TurnViews(projections, count, stack, layout, turned, stream));
-  ISO_RETURN_IF_CUDA_ERROR(cudaFuncSetAttribute(
-      LeaningGatherKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(BlockMemory)));
+  const auto kernel =
+      layout.pitch == kUsualPitch ? LeaningGatherKernel<kUsualPitch> : LeaningGatherKernel<0>;
+  ISO_RETURN_IF_CUDA_ERROR(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                sizeof(BlockMemory)));
   const dim3 blocks((grid.nx + kTileX - 1) / kTileX, (grid.ny + kTileY - 1) / kTileY,
                     (grid.nz + kTileZ - 1) / kTileZ);
-  LeaningGatherKernel<<<blocks, kWarps * kLanes, sizeof(BlockMemory), stream>>>(
+  kernel<<<blocks, kWarps * kLanes, sizeof(BlockMemory), stream>>>(
       views, count, turned, layout.pitch, ExtentOf(grid, stack), volume);
   return ToStatus(cudaGetLastError(), "LeaningGatherKernel");
 }

@@ -12,9 +12,9 @@
 
 namespace isocenter::cuda {
 
-/// Whether LaunchFootprintLeaningGather serves a view: its axial axis is z, which v follows all over
-/// the detector, and no voxel covers more than four rows or seven columns of pixels. `centered` as
-/// for FootprintViewOf.
+/// Whether LaunchFootprintLeaningGather serves a view: its axial axis is z, which v follows all
+/// over the detector, and no voxel covers more than four rows or seven columns of pixels.
+/// `centered` as for FootprintViewOf.
 bool LeaningGatherServes(const ProjectionMatrix& centered, int axial, const VolumeGrid& grid,
                          const Shape3& stack);
 

@@ -1,8 +1,7 @@
-#include "kernels/cuda/projectors/separable_footprint/turned_views.h"
-
 #include <cstdint>
 
 #include "kernels/cuda/device/session.h"
+#include "kernels/cuda/projectors/separable_footprint/turned_views.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -20,8 +19,7 @@ __global__ __launch_bounds__(kTile* kRows) void TurnKernel(const float* projecti
 #pragma unroll
   for (int i = threadIdx.y; i < kTile; i += kRows) {
     const int u = u0 + static_cast<int>(threadIdx.x) - layout.aside, v = v0 + i;
-    tile[i][threadIdx.x] =
-        u >= 0 && u < columns && v < rows ? __ldcs(from + v * columns + u) : 0.f;
+    tile[i][threadIdx.x] = u >= 0 && u < columns && v < rows ? __ldcs(from + v * columns + u) : 0.f;
   }
   __syncthreads();
 #pragma unroll
