@@ -3,7 +3,6 @@
 // that the voxels are seen in; then each lane takes for its voxels, out of shared memory, the few
 // of these sums that lie within their rectangles. Projections are turned before, so that what a
 // warp loads lies side by side.
-#include <algorithm>
 #include <cmath>
 #include <type_traits>
 

@@ -18,13 +18,14 @@ constexpr int kBlocks = 3;                                        // of a multip
 constexpr int kVoxels = 2;                                        // of a lane, in one column
 constexpr int kTileX = 8, kTileY = 8, kTileZ = kLanes * kVoxels;  // of a block
 constexpr int kTile = kTileX * kTileY;
-constexpr int kGroup = 4;            // rows of pixels that are loaded at once
-constexpr int kMostColumns = 8;      // of the detector, that a voxel is seen in
-constexpr int kBeyond = 2 * kGroup;  // rows of zeros that are loaded beyond the last
+constexpr int kGroup = 4;        // rows of pixels that are loaded at once
+constexpr int kMostColumns = 8;  // of the detector, that a voxel is seen in
+// Zeros that are loaded around the detector.
+constexpr int kBeyond = 2 * kGroup;   // rows, beyond the last
+constexpr int kAside = kMostColumns;  // columns, at either side
 // Of turned views of detectors with 500 to 1,048 rows: where the compiler knows how far columns are
 // apart, one address serves a voxel.
 constexpr int kUsualPitch = 1056, kUsualRows = 500;
-constexpr int kAside = kMostColumns;  // and columns
 static_assert(kTile % kWarps == 0);
 
 // t = clamp(per·u + from, 0, 1) goes from 0 to 1 over a piece of a trapezoid that holds `area`.
