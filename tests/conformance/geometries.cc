@@ -177,6 +177,7 @@ std::vector<ProjectCase> ProjectCases() {
   carm("IdealOrbitTallGrid", {2, 301, 47}, 2.5, CenteredGrid(11, 9, 141, {1, 1.2, 1}), 0);
   // The same on an arm that leans.
   carm("TallGrid", {2, 301, 47}, 2.5, CenteredGrid(11, 9, 141, {1, 1.2, 1}), 1, 0.02);
+  carm("TallDetector", {2, 601, 31}, 2.9, CenteredGrid(6, 5, 230, {1, 1.2, 1}), 1, 0.02);
   carm("IdealOrbitLargeVoxels", odd, 1.0, CenteredGrid(12, 13, 9, {7, 6, 5}), 0);
   carm("IdealOrbitLargePixels", {3, 17, 19}, 0.3, CenteredGrid(40, 41, 43, {1, 1, 1}), 0);
   for (const double pixels : {0.3, 0.7, 1.9, 2.6, 3.3, 4.1}) {

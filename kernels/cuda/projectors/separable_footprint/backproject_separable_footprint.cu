@@ -1,9 +1,11 @@
 // The adjoint of the separable footprint: each voxel gathers the pixels of its footprint.
+#include <algorithm>
 #include <vector>
 
 #include "kernels/cuda/device/view_batches.h"
 #include "kernels/cuda/projectors/methods.h"
 #include "kernels/cuda/projectors/separable_footprint/footprint_column_gather.h"
+#include "kernels/cuda/projectors/separable_footprint/footprint_leaning_gather.h"
 #include "kernels/cuda/projectors/separable_footprint/separable_footprint.cuh"
 
 namespace isocenter::cuda {
@@ -95,28 +97,36 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
   }
 
  private:
+  enum class Kind { kGeneral, kUpright, kLeaning };
+
+  template <class Real>
+  static Kind KindOf(const ProjectionMatrix& centered, int axial, const VolumeGrid& grid,
+                     const Shape3& shape) {
+    if (sizeof(Real) == sizeof(double)) return Kind::kGeneral;
+    if (ColumnGatherServes(centered, axial, grid, shape)) return Kind::kUpright;
+    return LeaningGatherServes(centered, axial, grid, shape) ? Kind::kLeaning : Kind::kGeneral;
+  }
+
   // Runs of views of one kind, in their order.
   template <class Real>
   absl::Status Launch(std::span<const ProjectionMatrix> world, const Shape3& shape,
                       const float* projections, Volume& volume) {
     const VolumeGrid& grid = volume.grid();
-    constexpr bool kNear = sizeof(Real) == sizeof(double);
     const auto centered = [&](size_t i) {
       return Centered(ToVoxelIndices(world[i], grid), grid, shape);
     };
-    std::vector<bool> columns;
+    std::vector<Kind> kinds;
     for (size_t i = 0; i < world.size(); ++i) {
-      const int axial = ops::AxialAxis(world[i], grid);
-      columns.push_back(!kNear && FootprintColumnGather::Serves(centered(i), axial, grid, shape));
+      kinds.push_back(KindOf<Real>(centered(i), ops::AxialAxis(world[i], grid), grid, shape));
     }
     for (size_t first = 0, end = 0; first < world.size(); first = end) {
       FootprintViews<Real> views;
-      while (end < world.size() && columns[end] == columns[first]) {
+      while (end < world.size() && kinds[end] == kinds[first]) {
         views.view[end - first] =
             FootprintViewOf<Real>(centered(end), ops::AxialAxis(world[end], grid), grid);
         ++end;
       }
-      ISO_RETURN_IF_ERROR(LaunchKind(views, static_cast<int>(end - first), columns[first],
+      ISO_RETURN_IF_ERROR(LaunchKind(views, static_cast<int>(end - first), kinds[first],
                                      projections + first * shape.middle * shape.fast, grid, shape,
                                      volume.data()));
     }
@@ -124,12 +134,18 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
   }
 
   template <class Real>
-  absl::Status LaunchKind(const FootprintViews<Real>& views, int count, bool columns,
+  absl::Status LaunchKind(const FootprintViews<Real>& views, int count, Kind kind,
                           const float* projections, const VolumeGrid& grid, const Shape3& shape,
                           float* volume) {
     if constexpr (sizeof(Real) == sizeof(float)) {
-      if (columns) {
-        return column_gather_.Add(views, count, projections, grid, shape, volume, session_);
+      if (kind != Kind::kGeneral) {
+        const int64_t most = std::min<int64_t>(shape.slow, kMaxViews);
+        const bool upright = kind == Kind::kUpright;
+        const auto size = upright ? ColumnGatherSize : LeaningGatherSize;
+        const auto launch = upright ? LaunchFootprintColumnGather : LaunchFootprintLeaningGather;
+        ISO_RETURN_IF_ERROR(turned_.Reserve(session_.memory(), size(shape, most)));
+        return launch(views, count, projections, grid, shape, turned_.data(), volume,
+                      session_.stream());
       }
     }
     FootprintKernel<Real><<<BlocksOf<1>(grid), kThreads, 0, session_.stream()>>>(
@@ -138,7 +154,7 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
   }
 
   CudaSession& session_;
-  FootprintColumnGather column_gather_;
+  DeviceBuffer<float> turned_;  // a batch of views
 };
 
 }  // namespace
@@ -149,7 +165,10 @@ absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSeparable
 }
 
 int64_t BackprojectSeparableFootprintBytes(const ops::Extents& extents) {
-  return FootprintColumnGather::Bytes(extents.stack);
+  const Shape3& stack = extents.stack;
+  const int64_t most = std::min<int64_t>(stack.slow, kMaxViews);
+  return int64_t{sizeof(float)} *
+         std::max(ColumnGatherSize(stack, most), LeaningGatherSize(stack, most));
 }
 
 }  // namespace isocenter::cuda

@@ -3,11 +3,11 @@
 // that the voxels are seen in; then each lane takes for its voxels, out of shared memory, the few
 // of these sums that lie within their rectangles. Projections are turned before, so that what a
 // warp loads lies side by side.
-#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
 #include "kernels/cuda/projectors/separable_footprint/footprint_column_gather.h"
+#include "kernels/cuda/projectors/separable_footprint/turned_views.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -42,31 +42,7 @@ struct alignas(16) SeenColumn {
   short columns, chunks;    // that are loaded; no columns: not seen
 };
 
-int PitchOf(const Shape3& stack) {
-  return static_cast<int>((stack.middle + kLanes - 1) / kLanes) * kLanes;
-}
-
-// [u][v] from [v][u], with zeros up to the pitch.
-constexpr int kTurnTile = 32, kTurnRows = 8;
-__global__ __launch_bounds__(kTurnTile* kTurnRows) void TurnKernel(const float* projections,
-                                                                   int rows, int columns, int pitch,
-                                                                   float* turned) {
-  __shared__ float tile[kTurnTile][kTurnTile + 1];
-  const int u0 = blockIdx.x * kTurnTile, v0 = blockIdx.y * kTurnTile;
-  const float* const from = projections + static_cast<int64_t>(blockIdx.z) * rows * columns;
-  float* const to = turned + static_cast<int64_t>(blockIdx.z) * pitch * columns;
-#pragma unroll
-  for (int i = threadIdx.y; i < kTurnTile; i += kTurnRows) {
-    const int u = u0 + threadIdx.x, v = v0 + i;
-    tile[i][threadIdx.x] = u < columns && v < rows ? __ldcs(from + v * columns + u) : 0.f;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int i = threadIdx.y; i < kTurnTile; i += kTurnRows) {
-    const int u = u0 + i, v = v0 + threadIdx.x;
-    if (u < columns) to[u * pitch + v] = tile[threadIdx.x][i];
-  }
-}
+TurnedLayout LayoutOf(const Shape3& stack) { return {TurnedPitch(stack, 0), 0}; }
 
 // The column of voxels from (x, y, z) upwards, counted from the grid's middle.
 template <class P>
@@ -318,33 +294,26 @@ using Large = Plan<8, 4, 2, 16, 16>;  // of large voxels
 
 }  // namespace
 
-bool FootprintColumnGather::Serves(const ProjectionMatrix& centered, int axial,
-                                   const VolumeGrid& grid, const Shape3& stack) {
+bool ColumnGatherServes(const ProjectionMatrix& centered, int axial, const VolumeGrid& grid,
+                        const Shape3& stack) {
   return axial == 2 && IsUpright(centered, axial, grid, stack) &&
          HasRoom<Large>(FootprintViewOf<float>(centered, axial, grid), grid, stack);
 }
 
-int64_t FootprintColumnGather::Bytes(const Shape3& stack) {
-  return std::min<int64_t>(stack.slow, kMaxViews) * PitchOf(stack) * stack.fast *
-         int64_t{sizeof(float)};
+int64_t ColumnGatherSize(const Shape3& stack, int64_t count) {
+  return count * TurnedSize(stack, LayoutOf(stack));
 }
 
-absl::Status FootprintColumnGather::Add(const FootprintViews<float>& views, int count,
-                                        const float* projections, const VolumeGrid& grid,
-                                        const Shape3& stack, float* volume,
-                                        const CudaSession& session) {
-  const cudaStream_t stream = session.stream();
-  ISO_RETURN_IF_ERROR(columns_.Reserve(session.memory(), Bytes(stack) / int64_t{sizeof(float)}));
-  const int pitch = PitchOf(stack);
-  const Extent extent = ExtentOf(grid, stack);
-  const dim3 tiles((extent.columns + kTurnTile - 1) / kTurnTile, pitch / kTurnTile, count);
-  TurnKernel<<<tiles, dim3(kTurnTile, kTurnRows), 0, stream>>>(
-      projections, extent.rows, extent.columns, pitch, columns_.data());
-  ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
+absl::Status LaunchFootprintColumnGather(const FootprintViews<float>& views, int count,
+                                         const float* projections, const VolumeGrid& grid,
+                                         const Shape3& stack, float* turned, float* volume,
+                                         cudaStream_t stream) {
+  const TurnedLayout layout = LayoutOf(stack);
+  ISO_RETURN_IF_ERROR(TurnViews(projections, count, stack, layout, turned, stream));
   bool usual = true;
   for (int i = 0; i < count; ++i) usual = usual && HasRoom<Usual>(views.view[i], grid, stack);
   const auto launch = usual ? Launch<Usual, 2> : Launch<Large, 2>;
-  return launch(views, count, columns_.data(), pitch, grid, extent, volume, stream);
+  return launch(views, count, turned, layout.pitch, grid, ExtentOf(grid, stack), volume, stream);
 }
 
 }  // namespace isocenter::cuda
