@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "client/formats/destination.h"
 #include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/photon_engines.h"
 #include "kernels/physics/scatter/simulation.h"
 
 namespace isocenter::cli {
@@ -70,21 +72,27 @@ absl::StatusOr<formats::StoredScatter> FollowPhotons(const physics::ScatterSimul
   scatter.views = {settings.views, settings.columns, settings.rows, {}};
   ProgressBar bar("scatter", "views", settings.views);
   double squares = 0;
+  std::unique_ptr<physics::PhotonEngine> engine;
+  if (scan.backend != "cpu") {
+    ISO_ASSIGN_OR_RETURN(
+        engine, OpenPhotonEngine(scan.backend, {.memory_bytes = scan.memory_bytes}, simulation));
+  }
   const std::vector<int> frames =
       physics::ScatterFrames(settings.views, static_cast<int>(scan.trajectory.size()));
   for (int view = 0; view < settings.views; ++view) {
     if (interrupt.happened()) {
       return flags::Interrupted("interrupted; no acquisition was written");
     }
+    const physics::ScatterSimulation::Settings of_view{.photons = settings.photons_per_view,
+                                                       .columns = settings.columns,
+                                                       .rows = settings.rows,
+                                                       .seed = scan.setup.detector.seed,
+                                                       .view = static_cast<uint64_t>(view),
+                                                       .row_intensity = scan.row_intensity};
+    const ProjectionMatrix& matrix = scan.trajectory[frames[view]];
     ISO_ASSIGN_OR_RETURN(const physics::ScatterImage image,
-                         simulation.View(scan.trajectory[frames[view]], scan.detector,
-                                         {.photons = settings.photons_per_view,
-                                          .columns = settings.columns,
-                                          .rows = settings.rows,
-                                          .seed = scan.setup.detector.seed,
-                                          .view = static_cast<uint64_t>(view),
-                                          .row_intensity = scan.row_intensity},
-                                         pool));
+                         engine ? simulation.View(matrix, scan.detector, of_view, *engine)
+                                : simulation.View(matrix, scan.detector, of_view, pool));
     for (const physics::Reading& reading : image.readings) {  // as precise as a file
       scatter.views.readings.push_back(
           {static_cast<float>(reading.signal), static_cast<float>(reading.variance)});

@@ -1,6 +1,8 @@
 // Scatter of a simulated acquisition: by Monte Carlo, or from the file of an earlier run.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,11 +23,13 @@ struct ScatteringScan {
   const Detector& detector;
   const Trajectory& trajectory;
   std::vector<double> row_intensity;  // physics::RowBeams::Open
+  std::string backend = "cpu";        // or one of OpenPhotonEngine's
+  int64_t memory_bytes = 0;           // of its device; 0: all
 };
 
 /// Reads the file of `setup.scatter` if there is one, else follows the photons and, where a file is
 /// named, writes it. Errors: those of ReadScatter and WriteScatter; FAILED_PRECONDITION (the file
-/// is of another scan, saying in what); CANCELLED.
+/// is of another scan, saying in what); OpenPhotonEngine's and PhotonEngine::Follow's; CANCELLED.
 absl::StatusOr<formats::StoredScatter> EstimateScatter(const ScatteringScan& scan, ThreadPool& pool,
                                                        const Interrupt& interrupt);
 

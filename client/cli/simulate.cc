@@ -290,6 +290,15 @@ absl::StatusOr<std::optional<PhysicsFrames>> MakePhysicsFrames(
     const SimulateOptions& options, const phantom::Phantom* object, const Detector& detector,
     const Trajectory& trajectory, ThreadPool& pool, const Interrupt& interrupt) {
   ISO_ASSIGN_OR_RETURN(const std::optional<PhysicsSetup> physics, OpenPhysics(options));
+  const bool scatters = physics && physics->scatter && object != nullptr;
+  if (options.scatter_backend != "cpu" && !scatters) {
+    return flags::WrongUsage(absl::StrCat("--backend ", options.scatter_backend,
+                                          " needs an object and --physics with scatter, whose "
+                                          "photons it follows; the rest is the CPU's"));
+  }
+  if (options.scatter_backend == "cpu" && options.scatter_memory_mib > 0) {
+    return flags::WrongUsage("--memory-mib is the GPU's; legal with --backend cuda");
+  }
   if (!physics) return std::nullopt;
   const Exposed exposed{.object = object,
                         .metal = options.volume.empty(),
@@ -301,11 +310,12 @@ absl::StatusOr<std::optional<PhysicsFrames>> MakePhysicsFrames(
     return absl::Status(frames.status().code(),
                         absl::StrCat(options.physics, ": ", frames.status().message()));
   }
-  if (physics->scatter && object != nullptr) {
+  if (scatters) {
     ISO_ASSIGN_OR_RETURN(
         formats::StoredScatter scatter,
-        EstimateScatter({*physics, exposed, detector, trajectory, frames->beams().Open()}, pool,
-                        interrupt));
+        EstimateScatter({*physics, exposed, detector, trajectory, frames->beams().Open(),
+                         options.scatter_backend, options.scatter_memory_mib << 20},
+                        pool, interrupt));
     frames->SetScatter(std::move(scatter));
   }
   return *std::move(frames);

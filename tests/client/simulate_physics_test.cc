@@ -349,6 +349,11 @@ TEST(SimulatePhysics, RefusesFlagsThatContradictIt) {
               HasSubstr("--truth-materials needs --truth and --physics"));
   EXPECT_THAT(RunCommand({"simulate", "--sweep", "dark", "--out", directory / "b"}).err,
               HasSubstr("--sweep needs --physics"));
+  EXPECT_THAT(run({"--phantom", "head", "--backend", "cuda"}).err,
+              HasSubstr("--backend cuda needs an object and --physics with scatter"));
+  EXPECT_THAT(run({"--phantom", "head", "--memory-mib", "100"}).err,
+              HasSubstr("--memory-mib is the GPU's"));
+  EXPECT_EQ(run({"--phantom", "head", "--backend", "gles"}).exit_code, 2);
   EXPECT_FALSE(std::filesystem::exists(directory / "b"));
 }
 

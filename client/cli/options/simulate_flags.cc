@@ -164,6 +164,13 @@ void AddPixelFlags(flags::Command command, SimulateOptions& o) {
       .Excludes(photons)
       .Excludes(electronic);
   command
+      .Add("--backend", o.scatter_backend,
+           "what follows the photons of the scatter of --physics: cpu, or cuda, a GPU")
+      .ShowDefault()
+      .OneOf({"cpu", "cuda"});
+  command.Add("--memory-mib", o.scatter_memory_mib, "memory of the GPU to use; 0: all")
+      .Range(int64_t{0}, int64_t{1} << 24);
+  command
       .AddSetter<uint64_t>(
           "--seed",
           [&o](uint64_t seed) {

@@ -38,6 +38,8 @@ struct SimulateOptions {
   double i0 = 60000;  // leaves room for the noise of unattenuated pixels
   phantom::NoiseModel noise;
   std::string physics;
+  std::string scatter_backend = "cpu";  // follows the photons of the physics' scatter
+  int64_t scatter_memory_mib = 0;       // of a device; 0: all
   int subsamples = 1;
 
   std::string matrices;

@@ -78,6 +78,21 @@ void CrossSections::AddMaterial(int lane, const Material& material) {
   }
 }
 
+SectionTables CrossSections::Tables() const {
+  SectionTables tables{.least_kev = kLeastKev,
+                       .step_kev = kStepKev,
+                       .total = LaneSpan(total_),
+                       .coherent = LaneSpan(coherent_),
+                       .incoherent = LaneSpan(incoherent_),
+                       .coherent_scale = LaneSpan(coherent_scale_),
+                       .incoherent_scale = LaneSpan(incoherent_scale_),
+                       .transfer_step = kStep,
+                       .form_factors = LaneSpan(form_factors_),
+                       .incoherent_functions = LaneSpan(incoherent_functions_)};
+  for (int m = 0; m < kLanes; ++m) tables.form_factor_integrals[m] = form_factor_integral_[m];
+  return tables;
+}
+
 // What the tables of factors integrate to becomes the coefficient that the material has.
 void CrossSections::Normalise(int lane, const Material& material) {
   for (int e = 0; e < kEnergies; ++e) {

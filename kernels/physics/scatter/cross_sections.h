@@ -8,6 +8,7 @@
 #include "kernels/phantom/generator.h"
 #include "kernels/phantom/lattice_walk.h"
 #include "kernels/physics/material.h"
+#include "kernels/physics/scatter/photon_tables.h"
 #include "kernels/physics/tissue.h"
 
 namespace isocenter::physics {
@@ -18,6 +19,11 @@ inline constexpr int kLanes = 4;
 static_assert(kTissueMaterials <= kLanes);
 
 inline double SumOf(ByMaterial x) { return x[0] + x[1] + x[2] + x[3]; }
+
+/// The same numbers without the vector type.
+inline std::span<const float> LaneSpan(const std::vector<ByMaterial>& table) {
+  return {reinterpret_cast<const float*>(table.data()), table.size() * kLanes};
+}
 
 /// Energy of a photon of `kev` after Compton scattering by an angle with this cosine: the electron
 /// is free and at rest.
@@ -48,6 +54,9 @@ class CrossSections {
   /// Draws the cosine of the angle that one material scatters by.
   double DrawCoherent(int material, double kev, phantom::Generator& draws) const;
   double DrawIncoherent(int material, double kev, phantom::Generator& draws) const;
+
+  /// They stay as long as this.
+  SectionTables Tables() const;
 
   /// Tables over the energy have this step (keV), from kLeastKev on.
   static constexpr double kStepKev = 0.5;

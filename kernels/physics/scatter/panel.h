@@ -21,6 +21,14 @@ class Panel {
                                     std::span<const double> row_intensity = {});
 
   Vec3 source() const { return source_; }
+  Vec3 corner() const { return corner_; }
+  Vec3 width() const { return width_; }
+  Vec3 height() const { return height_; }
+  Vec3 normal() const { return normal_; }  // away from the source
+  std::span<const double> row_intensity() const { return row_intensity_; }
+  /// The most of SolidAngle as seen from the source times intensity, and its integral.
+  double most() const { return most_; }
+  double solid_angle() const { return solid_angle_; }
   Vec3 Point(double u, double v) const { return corner_ + u * width_ + v * height_; }
 
   /// Solid angle of an area at the detector's `point` as seen from `from`, over that area (sr/mm²);

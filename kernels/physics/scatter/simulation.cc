@@ -7,13 +7,14 @@
 
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
+#include "kernels/physics/scatter/photon_engine.h"
 #include "kernels/physics/streams.h"
 
 namespace isocenter::physics {
 namespace {
 
-constexpr int kBatches = 64;  // the unit of work, of draws and of the error's estimate
 constexpr double kGoldenRatio = 0.6180339887498949;
+constexpr double kSilverRatio = 0.41421356237309515;
 
 // Turns a direction by an angle with this cosine, to any side with the same probability.
 Vec3 Deflected(Vec3 d, double cosine, phantom::Generator& draws) {
@@ -30,12 +31,18 @@ Vec3 Deflected(Vec3 d, double cosine, phantom::Generator& draws) {
 
 struct ScatterSimulation::Batch {
   const Panel& panel;
-  int columns, rows;
-  int64_t photons;
-  phantom::Generator draws;
-  double sequence = 0;          // of the cells that are scored
+  const Settings& settings;
+  int number;                   // of kBatches
+  double phase;                 // of the cells that are scored
   std::vector<Reading> sums{};  // [row][column], of shares of photons over the open share
   PhotonFates fates{};
+};
+
+struct ScatterSimulation::Photon {
+  Vec3 position, direction;
+  double kev = 0;
+  phantom::Generator draws;
+  double sequence;  // of the cells that are scored
 };
 
 PhotonFates& PhotonFates::operator+=(const PhotonFates& other) {
@@ -74,6 +81,10 @@ absl::StatusOr<ScatterSimulation> ScatterSimulation::Make(const Spectrum& spectr
   return made;
 }
 
+double ScatterSimulation::PhaseOf(const Settings& settings) {
+  return GeneratorFor(settings.seed, Draw::kScatterCells, settings.view).Uniform();
+}
+
 double ScatterSimulation::DrawKev(double quantile) const {
   const auto at =
       std::upper_bound(cumulative_.begin(), cumulative_.end(), quantile * cumulative_.back());
@@ -84,16 +95,19 @@ double ScatterSimulation::Through(ByMaterial paths, double kev) const {
   return std::exp(-SumOf(paths * sections_.Total(kev)));
 }
 
+// Every kBatches-th photon, so that each batch has all of the spectrum.
 void ScatterSimulation::Run(Batch& batch) const {
-  batch.sums.resize(static_cast<size_t>(batch.columns) * batch.rows, Reading{0, 0});
-  batch.sequence = batch.draws.Uniform();
-  for (int64_t i = 0; i < batch.photons; ++i) {
+  const Settings& settings = batch.settings;
+  batch.sums.resize(static_cast<size_t>(settings.columns) * settings.rows, Reading{0, 0});
+  for (int64_t i = batch.number; i < settings.photons; i += kBatches) {
+    phantom::Generator draws = GeneratorFor(settings.seed, Draw::kScatter, settings.view, i);
     const double quantile =
-        (static_cast<double>(i) + batch.draws.Uniform()) / static_cast<double>(batch.photons);
-    const Photon photon{batch.panel.source(), batch.panel.DrawDirection(batch.draws),
-                        DrawKev(quantile)};
-    batch.fates.emitted_kev += photon.kev;
-    Follow(photon, batch);
+        (static_cast<double>(i) + draws.Uniform()) / static_cast<double>(settings.photons);
+    const double kev = DrawKev(quantile);
+    const Vec3 direction = batch.panel.DrawDirection(draws);
+    const double sequence = batch.phase + static_cast<double>(i) * kGoldenRatio;
+    batch.fates.emitted_kev += kev;
+    Follow({batch.panel.source(), direction, kev, draws, sequence - std::floor(sequence)}, batch);
   }
 }
 
@@ -106,12 +120,12 @@ void ScatterSimulation::Follow(Photon photon, Batch& batch) const {
   while (inside.end > inside.begin) {
     const double most = CrossSections::Interpolated(most_, photon.kev);
     if (!(most > 0)) break;
-    at -= std::log1p(-batch.draws.Uniform()) / most;
+    at -= std::log1p(-photon.draws.Uniform()) / most;
     if (at >= inside.end) break;
     const Vec3 place = photon.position + at * photon.direction;
     const ByMaterial amounts = volume_.At(place);
     const double total = SumOf(amounts * sections_.Total(photon.kev));
-    if (batch.draws.Uniform() * most >= total) continue;
+    if (photon.draws.Uniform() * most >= total) continue;
     photon.position = place;
     Score(photon, amounts, total, batch);
     if (!Interact(photon, amounts, total, batch)) return;
@@ -127,23 +141,23 @@ void ScatterSimulation::Follow(Photon photon, Batch& batch) const {
 bool ScatterSimulation::Interact(Photon& photon, ByMaterial amounts, double total,
                                  Batch& batch) const {
   const ByMaterial all = amounts * sections_.Total(photon.kev);
-  double left = batch.draws.Uniform() * total;
+  double left = photon.draws.Uniform() * total;
   int material = 0;
   while (material + 1 < kTissueMaterials && left >= all[material]) left -= all[material++];
   double& imparted_kev = batch.fates.imparted_kev[material];
   left /= amounts[material];
   const double coherent = sections_.Coherent(photon.kev)[material];
   if (left < coherent) {
-    const double cosine = sections_.DrawCoherent(material, photon.kev, batch.draws);
-    photon.direction = Deflected(photon.direction, cosine, batch.draws);
+    const double cosine = sections_.DrawCoherent(material, photon.kev, photon.draws);
+    photon.direction = Deflected(photon.direction, cosine, photon.draws);
     return true;
   }
   if (left < coherent + sections_.Incoherent(photon.kev)[material]) {
-    const double cosine = sections_.DrawIncoherent(material, photon.kev, batch.draws);
+    const double cosine = sections_.DrawIncoherent(material, photon.kev, photon.draws);
     const double kev = ComptonKev(photon.kev, cosine);
     imparted_kev += photon.kev - kev;
     photon.kev = kev;
-    photon.direction = Deflected(photon.direction, cosine, batch.draws);
+    photon.direction = Deflected(photon.direction, cosine, photon.draws);
     if (kev >= kLeastKev) return true;
   }
   ++batch.fates.absorbed;
@@ -153,16 +167,17 @@ bool ScatterSimulation::Interact(Photon& photon, ByMaterial amounts, double tota
 
 // What of the photon is expected at one point of the next cell, over what the same photon gives
 // there without an object.
-void ScatterSimulation::Score(const Photon& photon, ByMaterial amounts, double total,
+void ScatterSimulation::Score(Photon& photon, ByMaterial amounts, double total,
                               Batch& batch) const {
-  batch.sequence += kGoldenRatio;
-  if (batch.sequence >= 1) batch.sequence -= 1;
-  const int64_t cells = int64_t{batch.columns} * batch.rows;
+  const int columns = batch.settings.columns, rows = batch.settings.rows;
+  const int64_t cells = int64_t{columns} * rows;
   const int64_t cell =
-      std::min(cells - 1, static_cast<int64_t>(batch.sequence * static_cast<double>(cells)));
-  const Vec3 point = batch.panel.Point(
-      (static_cast<double>(cell % batch.columns) + batch.draws.Uniform()) / batch.columns,
-      (static_cast<double>(cell / batch.columns) + batch.draws.Uniform()) / batch.rows);
+      std::min(cells - 1, static_cast<int64_t>(photon.sequence * static_cast<double>(cells)));
+  photon.sequence += kSilverRatio;
+  if (photon.sequence >= 1) photon.sequence -= 1;
+  const double u = (static_cast<double>(cell % columns) + photon.draws.Uniform()) / columns;
+  const double v = (static_cast<double>(cell / columns) + photon.draws.Uniform()) / rows;
+  const Vec3 point = batch.panel.Point(u, v);
   const double solid_angle = batch.panel.SolidAngle(point, photon.position);
   if (!(solid_angle > 0)) return;
   const Vec3 way = point - photon.position;
@@ -182,32 +197,23 @@ void ScatterSimulation::Score(const Photon& photon, ByMaterial amounts, double t
   if (kev >= kLeastKev) add(per_sr.incoherent, kev);
 }
 
-absl::StatusOr<ScatterImage> ScatterSimulation::View(const ProjectionMatrix& matrix,
-                                                     const Detector& detector,
-                                                     const Settings& settings,
-                                                     ThreadPool& pool) const {
-  assert(settings.photons > 0 && settings.columns > 0 && settings.rows > 0);
-  ISO_ASSIGN_OR_RETURN(const Panel panel, Panel::Make(matrix, detector, settings.row_intensity));
-  std::vector<Batch> batches;
-  for (int b = 0; b < kBatches; ++b) {
-    const int64_t photons = settings.photons * (b + 1) / kBatches - settings.photons * b / kBatches;
-    batches.push_back({panel, settings.columns, settings.rows, photons,
-                       GeneratorFor(settings.seed, Draw::kScatter, settings.view, b)});
-  }
-  pool.ParallelFor(kBatches, [&](int64_t b, int) { Run(batches[b]); });
-  // Each interaction scored one cell of all.
-  const size_t cells = batches[0].sums.size();
-  const double scale = static_cast<double>(cells) / static_cast<double>(settings.photons);
-  ScatterImage image;
+namespace {
+
+// Each interaction scored one cell of all. `sums`: [batch][row][column].
+ScatterImage ImageOf(std::span<const Reading> sums, const PhotonFates& fates, int64_t photons) {
+  constexpr int kBatches = ScatterSimulation::kBatches;
+  const size_t cells = sums.size() / kBatches;
+  const double scale = static_cast<double>(cells) / static_cast<double>(photons);
+  ScatterImage image{.fates = fates};
   image.readings.assign(cells, Reading{0, 0});
   double total = 0, variance = 0;
-  for (const Batch& batch : batches) image.fates += batch.fates;
   for (size_t i = 0; i < cells; ++i) {
     double squares = 0;
-    for (const Batch& batch : batches) {
-      image.readings[i].signal += scale * batch.sums[i].signal;
-      image.readings[i].variance += scale * batch.sums[i].variance;
-      squares += scale * batch.sums[i].signal * scale * batch.sums[i].signal;
+    for (int b = 0; b < kBatches; ++b) {
+      const Reading& sum = sums[b * cells + i];
+      image.readings[i].signal += scale * sum.signal;
+      image.readings[i].variance += scale * sum.variance;
+      squares += scale * sum.signal * scale * sum.signal;
     }
     const double signal = image.readings[i].signal;
     total += signal;
@@ -216,6 +222,41 @@ absl::StatusOr<ScatterImage> ScatterSimulation::View(const ProjectionMatrix& mat
   const double n = static_cast<double>(cells);
   if (total > 0) image.relative_error = std::sqrt(std::max(0.0, variance / n)) / (total / n);
   return image;
+}
+
+}  // namespace
+
+PhotonTables ScatterSimulation::Tables() const {
+  return {volume_.Table(), sections_.Tables(), kev_, cumulative_, most_, signal_};
+}
+
+absl::StatusOr<ScatterImage> ScatterSimulation::View(const ProjectionMatrix& matrix,
+                                                     const Detector& detector,
+                                                     const Settings& settings,
+                                                     ThreadPool& pool) const {
+  assert(settings.photons > 0 && settings.columns > 0 && settings.rows > 0);
+  ISO_ASSIGN_OR_RETURN(const Panel panel, Panel::Make(matrix, detector, settings.row_intensity));
+  const double phase = PhaseOf(settings);
+  std::vector<Batch> batches;
+  for (int b = 0; b < kBatches; ++b) batches.push_back({panel, settings, b, phase});
+  pool.ParallelFor(kBatches, [&](int64_t b, int) { Run(batches[b]); });
+  std::vector<Reading> sums;
+  PhotonFates fates;
+  for (const Batch& batch : batches) {
+    sums.insert(sums.end(), batch.sums.begin(), batch.sums.end());
+    fates += batch.fates;
+  }
+  return ImageOf(sums, fates, settings.photons);
+}
+
+absl::StatusOr<ScatterImage> ScatterSimulation::View(const ProjectionMatrix& matrix,
+                                                     const Detector& detector,
+                                                     const Settings& settings,
+                                                     PhotonEngine& engine) const {
+  assert(settings.photons > 0 && settings.columns > 0 && settings.rows > 0);
+  ISO_ASSIGN_OR_RETURN(const Panel panel, Panel::Make(matrix, detector, settings.row_intensity));
+  ISO_ASSIGN_OR_RETURN(const PhotonTally tally, engine.Follow(panel, settings));
+  return ImageOf(tally.sums, tally.fates, settings.photons);
 }
 
 }  // namespace isocenter::physics

@@ -13,10 +13,13 @@
 #include "kernels/physics/beam.h"
 #include "kernels/physics/scatter/cross_sections.h"
 #include "kernels/physics/scatter/panel.h"
+#include "kernels/physics/scatter/photon_tables.h"
 #include "kernels/physics/scatter/volume.h"
 #include "kernels/physics/spectrum.h"
 
 namespace isocenter::physics {
+
+class PhotonEngine;
 
 /// What became of the photons of a view: each has exactly one end.
 struct PhotonFates {
@@ -40,8 +43,9 @@ struct ScatterImage {
 /// Photons of a spectrum from a point source over the detector, followed through the object by
 /// Woodcock's method (Woodcock et al., ANL-7050 (1965) 557) until they leave it or are absorbed. At
 /// each interaction the expected signal at one point of the detector is added up, with the
-/// attenuation on the way there (next-event estimation). The points go through the grid's cells
-/// along the golden ratio's multiples, so that all get the same number.
+/// attenuation on the way there (next-event estimation). The cells of the points are multiples of
+/// the golden ratio along the photons and of the silver one along a photon's interactions, so that
+/// all get about the same number. A photon has draws of its own and depends on no other.
 /// A photon gives the same signal from whatever direction it comes. Thread-safe.
 class ScatterSimulation {
  public:
@@ -61,21 +65,29 @@ class ScatterSimulation {
   /// The same for any number of threads. Memory: 1 KiB for each cell. Errors: those of Decompose.
   absl::StatusOr<ScatterImage> View(const ProjectionMatrix& matrix, const Detector& detector,
                                     const Settings& settings, ThreadPool& pool) const;
+  /// The same by a device, which was made for this simulation. Errors: those of Decompose and
+  /// PhotonEngine::Follow.
+  absl::StatusOr<ScatterImage> View(const ProjectionMatrix& matrix, const Detector& detector,
+                                    const Settings& settings, PhotonEngine& engine) const;
+
+  /// They stay as long as the simulation.
+  PhotonTables Tables() const;
+  /// A view's first photon scores in the cell at this share of all.
+  static double PhaseOf(const Settings& settings);
+  /// Photons whose number leaves the same rest; the spread of their sums is that of the image.
+  static constexpr int kBatches = 64;
 
  private:
   ScatterSimulation(CrossSections sections, ScatterVolume volume)
       : sections_(std::move(sections)), volume_(std::move(volume)) {}
 
-  struct Photon {
-    Vec3 position, direction;
-    double kev = 0;
-  };
+  struct Photon;
   struct Batch;  // photons that one thread follows, and what they gave
 
   void Run(Batch& batch) const;
   void Follow(Photon photon, Batch& batch) const;
   bool Interact(Photon& photon, ByMaterial amounts, double total, Batch& batch) const;
-  void Score(const Photon& photon, ByMaterial amounts, double total, Batch& batch) const;
+  void Score(Photon& photon, ByMaterial amounts, double total, Batch& batch) const;
   double DrawKev(double quantile) const;
   double Through(ByMaterial paths, double kev) const;
 

@@ -130,6 +130,10 @@ double ScatterVolume::Most(ByMaterial coefficients) const {
   return most;
 }
 
+CellTable ScatterVolume::Table() const {
+  return {box_.low, cell_mm_, counts_, strides_, LaneSpan(cells_)};
+}
+
 uint32_t ScatterVolume::Checksum() const {
   const double box[] = {box_.low.x, box_.low.y, box_.low.z, box_.high.x, box_.high.y, box_.high.z};
   return ExtendCrc32c(Crc32c(std::as_bytes(std::span(box))), std::as_bytes(std::span(cells_)));

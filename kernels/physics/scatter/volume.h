@@ -8,6 +8,7 @@
 #include "kernels/base/thread_pool.h"
 #include "kernels/phantom/phantom.h"
 #include "kernels/physics/scatter/cross_sections.h"
+#include "kernels/physics/scatter/photon_tables.h"
 #include "kernels/physics/tissue.h"
 
 namespace isocenter::physics {
@@ -39,6 +40,9 @@ class ScatterVolume {
   /// No cell's Σ of materials times `coefficients`, one for each material and not negative, is
   /// more: the largest, up to 1/64 of each coefficient above it.
   double Most(ByMaterial coefficients) const;
+
+  /// It stays as long as the volume.
+  CellTable Table() const;
 
   /// Of the box and the cells.
   uint32_t Checksum() const;
