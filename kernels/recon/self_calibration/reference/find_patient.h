@@ -32,8 +32,7 @@ struct ReferenceScan {
 };
 
 /// From the volume's own place, and from where the middle of its attenuation is the scan's, turned
-/// about the axes by up to 20 degrees: coarse to fine. Found are places up to some 40 mm and 20
-/// degrees away.
+/// about each axis by 15 degrees: coarse to fine. Patients 14 mm and 11 degrees away were found.
 absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& go_on);
 
 }  // namespace isocenter::recon
