@@ -95,11 +95,11 @@ calibrate::NormalEquations Sum(const std::vector<calibrate::NormalEquations>& of
   return sum;
 }
 
-}  // namespace
-
-absl::StatusOr<PatientPlace> Refined(Comparison& comparison, PatientPlace place,
-                                     std::span<const DetectorMove> moves, double air_mu,
-                                     int most_steps, const GoOn& go_on) {
+/// Steps of Levenberg and Marquardt from `place`, as long as they make the similarity greater, at
+/// most `most_steps`. Pixels that count are those that the volume covers at the beginning.
+absl::StatusOr<PatientPlace> Nearer(Comparison& comparison, PatientPlace place,
+                                    std::span<const DetectorMove> moves, double air_mu,
+                                    int most_steps, const GoOn& go_on) {
   comparison.CountCovered(place.six, moves, air_mu);
   double damping = 1e-3;
   for (int step = 0; step < most_steps; ++step) {
@@ -128,6 +128,8 @@ absl::StatusOr<PatientPlace> Refined(Comparison& comparison, PatientPlace place,
   return place;
 }
 
+}  // namespace
+
 absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& go_on) {
   const std::vector<DetectorMove> still(scan.acquisition.trajectory.size());
   const double air_mu = kAirShare * scan.mu_water_per_mm;
@@ -141,7 +143,7 @@ absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& 
     double most = -1;
     for (const std::vector<double>& start : Starts(scan)) {
       ISO_ASSIGN_OR_RETURN(const PatientPlace place,
-                           Refined(*coarse, {.six = start}, still, air_mu, kStartSteps, go_on));
+                           Nearer(*coarse, {.six = start}, still, air_mu, kStartSteps, go_on));
       // A place from where little of the frames is compared says little.
       const double covered = coarse->CountCovered(place.six, still, air_mu);
       if (best.six.empty() || place.similarity * covered > most) {
@@ -152,7 +154,7 @@ absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& 
   }
   for (const ComparisonLevel& level : std::span(kLevels).subspan(1)) {
     ISO_ASSIGN_OR_RETURN(const auto comparison, at(level));
-    ISO_ASSIGN_OR_RETURN(best, Refined(*comparison, best, still, air_mu, kSteps, go_on));
+    ISO_ASSIGN_OR_RETURN(best, Nearer(*comparison, best, still, air_mu, kSteps, go_on));
   }
   return best;
 }

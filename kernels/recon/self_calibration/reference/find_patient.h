@@ -20,13 +20,6 @@ struct PatientPlace {
   double similarity = 0;    // mean gradient correlation of the finest level
 };
 
-/// Steps of Levenberg and Marquardt from `place`, as long as they make the similarity greater, at
-/// most `most_steps`. Pixels that count are those that the volume covers at the beginning. Errors:
-/// go_on's, a device's.
-absl::StatusOr<PatientPlace> Refined(Comparison& comparison, PatientPlace place,
-                                     std::span<const DetectorMove> moves, double air_mu,
-                                     int most_steps, const GoOn& go_on);
-
 /// What all searches for a reference work with; it must outlive them.
 struct ReferenceScan {
   const Acquisition& acquisition;
@@ -39,8 +32,7 @@ struct ReferenceScan {
 };
 
 /// From the volume's own place, and from where the middle of its attenuation is the scan's, turned
-/// about the axes by up to 20 degrees: coarse to fine. Found are places up to some 40 mm and 20
-/// degrees away.
+/// about each axis by 15 degrees: coarse to fine. Patients 14 mm and 11 degrees away were found.
 absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& go_on);
 
 }  // namespace isocenter::recon
