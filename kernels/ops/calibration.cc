@@ -235,13 +235,17 @@ absl::Status CheckHardness(const WaterPolynomial& polynomial, const Detector& de
   return absl::OkStatus();
 }
 
+/// Of air and of water: scatter that nothing corrects darkens by 300 HU, and what is more is a
+/// table of another unit.
+constexpr double kMostTableShiftHu = 500;
+
 /// Linear between the points, and beyond them as between the outermost two.
 double TrueHounsfield(const HounsfieldTable& table, double measured) {
   size_t next = 1;
   while (next + 1 < table.points.size() && table.points[next].measured_hu < measured) ++next;
   const HounsfieldTable::Point &a = table.points[next - 1], &b = table.points[next];
-  return a.true_hu + (measured - a.measured_hu) * (b.true_hu - a.true_hu) /
-                         (b.measured_hu - a.measured_hu);
+  return a.true_hu +
+         (measured - a.measured_hu) * (b.true_hu - a.true_hu) / (b.measured_hu - a.measured_hu);
 }
 
 absl::Status CheckHounsfieldTable(const HounsfieldTable& table) {
@@ -266,10 +270,10 @@ absl::Status CheckHounsfieldTable(const HounsfieldTable& table) {
   for (const double fixed : {-1000.0, 0.0}) {
     const double is = TrueHounsfield(table, fixed);
     if (std::abs(is - fixed) <= kMostTableShiftHu) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("the HU table makes ", is, " of ", fixed, " HU (", fixed == 0 ? "water" : "air",
-                     "); legal are shifts of at most ", kMostTableShiftHu,
-                     " HU there: are the true values Hounsfield units (air -1000, water 0)?"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the HU table makes ", is, " of ", fixed, " HU (", fixed == 0 ? "water" : "air",
+        "); legal are shifts of at most ", kMostTableShiftHu,
+        " HU there: are the true values Hounsfield units (air -1000, water 0)?"));
   }
   if (!table.made_with) return absl::OkStatus();
   ISO_RETURN_IF_ERROR(

@@ -120,12 +120,10 @@ struct PartChecksum {
   friend bool operator==(const PartChecksum&, const PartChecksum&) = default;
 };
 inline constexpr int kMostTableParts = 16;
-inline constexpr double kMostTableShiftHu = 500;
 
 /// From what is reconstructed, in HU after all other corrections, to what is true: linear between
 /// the points, and beyond them as between the outermost two. 2 to 32 points, ascending in both, or
-/// none; -1100 to 30000. Air (-1000) and water (0) move by kMostTableShiftHu at most: scatter that
-/// nothing corrects darkens by 300 HU, and what is more is another unit.
+/// none; -1100 to 30000.
 struct HounsfieldTable {
   struct Point {
     double measured_hu = 0, true_hu = 0;

@@ -62,8 +62,8 @@ std::optional<Candidate> Best(const std::vector<CalibrationLabel>& kept,
   return best;
 }
 
-/// What the newest set lacks and an older one has that would do, too: the newest may have been begun
-/// anew and not finished. Empty: nothing.
+/// What the newest set lacks and an older one has that would do, too: the newest may have been
+/// begun anew and not finished. Empty: nothing.
 std::string LacksText(const std::vector<CalibrationLabel>& kept, const CalibrationLabel& chosen,
                       const AcquisitionRequest& request, absl::Time now) {
   std::vector<std::string> missing;
@@ -133,14 +133,14 @@ CalibrationChoice WhereNoneIsAskedFor(const std::vector<CalibrationLabel>& kept,
     return CalibrationChoice{
         .warning = jobs::JobWarning{
             jobs::WarningKind::kCalibration, std::nullopt,
-            absl::StrCat("the frames are raw counts of detector mode '", request.detector_mode,
-                         "' and are not corrected: protocol '", request.protocol,
-                         "' does not ask for a calibration (corrections.calibration), and ",
-                         best ? best->misfits.empty()
-                                    ? ops::NotValidText(best->label->name, ValidityOf(*best->label))
-                                    : ops::MisfitText(best->label->name, best->misfits)
-                              : absl::StrCat("none of station '", request.station_name,
-                                             "' is kept"))}};
+            absl::StrCat(
+                "the frames are raw counts of detector mode '", request.detector_mode,
+                "' and are not corrected: protocol '", request.protocol,
+                "' does not ask for a calibration (corrections.calibration), and ",
+                best ? best->misfits.empty()
+                           ? ops::NotValidText(best->label->name, ValidityOf(*best->label))
+                           : ops::MisfitText(best->label->name, best->misfits)
+                     : absl::StrCat("none of station '", request.station_name, "' is kept"))}};
   }
   return CalibrationChoice{
       .warning = jobs::JobWarning{
