@@ -61,7 +61,21 @@ struct Options {
   v1::AcquisitionHeader system;  // only what is not empty counts
 };
 
+/// What a calibration has to fit is the acquisition's own: of another room's set nobody would know.
+void WarnOfOverrides(const v1::AcquisitionHeader& flags, const v1::AcquisitionHeader& told) {
+  const auto warn = []<class T>(const char* flag, const T& wanted, const T& own) {
+    if (wanted == T{} || own == T{} || wanted == own) return;
+    const std::string text = absl::StrCat(flag, " is '", wanted, "', and the acquisition says '",
+                                          own, "'; what the flag says is sent");
+    std::fprintf(stderr, "warning: %s\n", text.c_str());
+  };
+  warn("--station", flags.station_name(), told.station_name());
+  warn("--detector-mode", flags.detector_mode(), told.detector_mode());
+  warn("--tube-voltage", flags.tube_voltage_kv(), told.tube_voltage_kv());
+}
+
 absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& header) {
+  WarnOfOverrides(options.system, header);
   if (!options.protocol.empty()) header.set_protocol(options.protocol);
   header.MergeFrom(options.system);
   header.mutable_patient_study()->MergeFrom(options.study);  // proto3: only what is not empty

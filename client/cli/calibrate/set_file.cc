@@ -102,6 +102,7 @@ absl::Status CheckInto(const IntoSet& options, std::vector<std::filesystem::path
 
 absl::StatusOr<OpenedSet> OpenInto(const IntoSet& options) {
   OpenedSet opened;
+  ISO_ASSIGN_OR_RETURN(opened.lock, SetLock::Take(options.into));
   ISO_ASSIGN_OR_RETURN(opened.set, wire::ReadCalibrationFile("--into", options.into));
   ISO_ASSIGN_OR_RETURN(opened.calibration, wire::CalibrationFromProto(opened.set));
   if (options.name.empty()) return opened;

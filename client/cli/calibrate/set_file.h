@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/cli/calibrate/set_lock.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "client/cli/output/json_output.h"
 #include "client/flags/command.h"
@@ -41,9 +42,10 @@ absl::Status CheckInto(const IntoSet& options, std::vector<std::filesystem::path
 struct OpenedSet {
   v1::CalibrationSet set;
   ops::Calibration calibration;
+  SetLock lock;  // until this has gone
 };
 /// The set of --into. Errors: those of wire::ReadCalibrationFile and wire::CalibrationFromProto;
-/// INVALID_ARGUMENT (--name).
+/// SetLock::Take; INVALID_ARGUMENT (--name).
 absl::StatusOr<OpenedSet> OpenInto(const IntoSet& options);
 /// INVALID_ARGUMENT unless the set has offsets and gains, is of the sweep's detector, and as far as
 /// it tells, of its station, mode and tube voltage; what it does not tell is warned of on stderr.

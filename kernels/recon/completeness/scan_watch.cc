@@ -7,6 +7,7 @@ namespace isocenter::recon {
 ScanWatch::ScanWatch(const Acquisition& acquisition)
     : repeated_(acquisition),
       air_(acquisition),
+      content_(acquisition),
       strips_(acquisition),
       defects_(acquisition),
       thick_(acquisition),
@@ -33,6 +34,7 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
   if (strips_.Add(sampled, dose)) {
     findings.push_back({ScanFault::kDoseStrips, view, strips_.Text()});
   }
+  content_.Add(view, sampled, dose);
   defects_.Add(view, sampled);
   thick_.Add(view, sampled, dose);
   rays_.Add(view, rows);
@@ -49,6 +51,9 @@ std::vector<ScanFinding> ScanWatch::End(const Trajectory& trajectory) const {
   }
   if (const std::optional<std::string> thick = thick_.Text()) {
     findings.push_back({ScanFault::kThickRays, std::nullopt, *thick});
+  }
+  if (const std::optional<std::string> content = content_.Text()) {
+    findings.push_back({ScanFault::kBeamContent, std::nullopt, *content});
   }
   return findings;
 }

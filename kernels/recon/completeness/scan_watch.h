@@ -9,6 +9,7 @@
 
 #include "kernels/recon/acquisition.h"
 #include "kernels/recon/completeness/air_level.h"
+#include "kernels/recon/completeness/beam_content.h"
 #include "kernels/recon/completeness/dose_strips.h"
 #include "kernels/recon/completeness/frame_row.h"
 #include "kernels/recon/completeness/opposite_rays.h"
@@ -25,6 +26,7 @@ enum class ScanFault {
   kDoseStrips,
   kUnknownDefects,
   kThickRays,
+  kBeamContent,
 };
 
 struct ScanFinding {
@@ -35,8 +37,8 @@ struct ScanFinding {
 
 /// Repeated frames are found when they begin to repeat, and again when they do after they had not;
 /// air that is off, and strips that see none, once; matrices that do not fit, defects that are not
-/// known, and rays that are thicker than the calibration, when all frames have come. Not
-/// thread-safe.
+/// known, rays that are thicker than the calibration, and beams without an object, when all frames
+/// have come. Not thread-safe.
 class ScanWatch {
  public:
   /// `acquisition`: valid, and must outlive this.
@@ -63,6 +65,7 @@ class ScanWatch {
  private:
   RepeatedFrames repeated_;
   AirLevel air_;
+  BeamContent content_;
   DoseStrips strips_;
   UnknownDefects defects_;
   ThickRays thick_;

@@ -51,6 +51,8 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
       return jobs::WarningKind::kDoseUnknown;
     case recon::ScanFault::kUnknownDefects:
       return jobs::WarningKind::kUnknownDefects;
+    case recon::ScanFault::kBeamContent:
+      return jobs::WarningKind::kAirLevel;
     case recon::ScanFault::kThickRays:
       return jobs::WarningKind::kBeyondCalibration;
     case recon::ScanFault::kMatricesMisfit:

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/calibrate/set_lock.h"
 #include "tests/client/calibrate/calibrate_fixture.h"
 
 namespace isocenter::client_test {
@@ -114,6 +115,25 @@ TEST_F(Calibrate, APartOfAnExpiredSetIsWarnedOf) {
       outcome.err,
       AllOf(HasSubstr("to 1970-01-02 00:00 UTC, which is not now: a service refuses or warns"),
             HasSubstr("`isocenter calibrate detector` begins a new one")));
+}
+
+// The later of two would replace what the earlier measured.
+TEST_F(Calibrate, TwoCommandsDoNotAddToOneSetAtOnce) {
+  ASSERT_EQ(Detector(50, 38).exit_code, 0);
+  Simulate("step", 160, 38, {"--sweep", "step"});
+  const auto lag = [&] {
+    return RunCommand({"calibrate", "lag", "--step", Path("step"), "--into", Path("set")});
+  };
+  {
+    const auto other = SetLock::Take(Path("set"));
+    ASSERT_TRUE(other.ok()) << other.status();
+    const Outcome outcome = lag();
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("another `isocenter calibrate` adds to this set"));
+    EXPECT_FALSE(Set().has_lag());
+  }
+  EXPECT_EQ(lag().exit_code, 0);
+  EXPECT_TRUE(Set().has_lag());
 }
 
 // A set of 90 kV and a sweep that does not say of how many it is.

@@ -296,6 +296,16 @@ const Illegal kIllegal[] = {
     {"WaterFalls",
      [](Set& s) { s.mutable_water()->set_coefficient(1, -1); },
      {"water polynomial", "ascend"}},
+    {"TableOfAnotherUnit",
+     [](Set& s) {
+       s.mutable_hounsfield()->clear_point();
+       for (const double measured : {-1000.0, 0.0, 900.0}) {
+         auto& point = *s.mutable_hounsfield()->add_point();
+         point.set_measured_hu(measured);
+         point.set_true_hu(measured + 1000);
+       }
+     },
+     {"the HU table makes 0 of -1000 HU (air)", "at most 500 HU", "(air -1000, water 0)"}},
     {"EmptyTable",
      [](Set& s) { s.mutable_hounsfield()->clear_point(); },
      {"hounsfield.point is a list of 0", "2 to 32"}},

@@ -147,6 +147,11 @@ TEST(CalibrationChoice, AWarningWhereThatIsEnough) {
 TEST(CalibrationChoice, WithoutAPolicyNothingIsTakenAndNothingMayBeNamed) {
   AcquisitionRequest request = Request(CalibrationPolicy::kNone);
   EXPECT_EQ(Used({Label("a")}, request), "none");
+  EXPECT_THAT(ChooseCalibration({}, request, kNow)->warning->text,
+              AllOf(HasSubstr("raw counts of detector mode '2x2' and are not corrected: protocol"),
+                    HasSubstr("and none of station 'room1' is kept")));
+  // Corrected before they came.
+  request.detector_mode.clear();
   EXPECT_FALSE(ChooseCalibration({}, request, kNow)->warning);
   request.calibration_name = "a";
   EXPECT_THAT(Used({Label("a")}, request),
@@ -166,13 +171,36 @@ TEST(CalibrationChoice, ASetThatNobodyAsksForIsToldOf) {
                     HasSubstr("does not ask for one (corrections.calibration)")));
   CalibrationLabel other = Label("a");
   other.station_name = "room2";
-  EXPECT_EQ(warning(other, request), "");
+  EXPECT_THAT(warning(other, request), HasSubstr("none of station 'room1' is kept"));
   CalibrationLabel expired = Label("a");
   expired.valid_until = kNow - absl::Hours(1);
-  EXPECT_EQ(warning(expired, request), "");
+  EXPECT_THAT(warning(expired, request), HasSubstr("'a' is valid from"));
   AcquisitionRequest integrals = request;
   integrals.acquisition.pixel_type = recon::PixelType::kFloat32LineIntegrals;
   EXPECT_EQ(warning(Label("a"), integrals), "");
+}
+
+// A set that was begun anew with what is quick to measure.
+TEST(CalibrationChoice, PartsThatTheNewestLacksAreToldOf) {
+  CalibrationLabel whole = Label("whole"), begun = Label("begun");
+  whole.created -= absl::Hours(5);
+  whole.parts = {"response", "water", "lag", "hounsfield"};
+  begun.parts = {"response", "water", "bone"};
+  auto choice = *ChooseCalibration({whole, begun}, Request(), kNow);
+  EXPECT_EQ(choice.used->name, "begun");
+  ASSERT_TRUE(choice.warning);
+  EXPECT_EQ(choice.warning->kind, jobs::WarningKind::kCalibration);
+  EXPECT_THAT(
+      choice.warning->text,
+      HasSubstr("'begun' is the newest that fits, and has no lag, hounsfield; 'whole' has"));
+  AcquisitionRequest named = Request();
+  named.calibration_name = "begun";
+  EXPECT_FALSE(ChooseCalibration({whole, begun}, named, kNow)->warning);
+  whole.withdrawn = true;
+  EXPECT_FALSE(ChooseCalibration({whole, begun}, Request(), kNow)->warning);
+  whole.withdrawn = false;
+  whole.valid_until = kNow;
+  EXPECT_FALSE(ChooseCalibration({whole, begun}, Request(), kNow)->warning);
 }
 
 TEST(CalibrationChoice, LineIntegralsHaveBeenCorrected) {

@@ -80,6 +80,29 @@ TEST_F(EngineCalibrationTest, ItIsUsedAndRecorded) {
   ExpectNothingHeld();
 }
 
+// What frames show is judged by the set that corrects them: here of a panel with another gain in a
+// column.
+TEST_F(EngineCalibrationTest, AColumnThatTheSetDoesNotKnowIsToldOf) {
+  const Detector& detector = Request().acquisition.detector;
+  ops::Calibration other = Response(detector, 60000);
+  for (int v = 0; v < detector.rows; ++v) {
+    other.response->air_counts[v * detector.columns + 12] /= 2;
+  }
+  calibrations_.Add({.name = "other",
+                     .station_name = "room1",
+                     .detector = detector,
+                     .valid_from = absl::Now() - absl::Hours(24),
+                     .valid_until = absl::Now() + absl::Hours(24),
+                     .created = absl::Now(),
+                     .crc32c = 7,
+                     .bytes = 8 * detector.rows * detector.columns},
+                    other);
+  const jobs::Job job = Job(Acquire(Request()));
+  ASSERT_EQ(job.warnings.size(), 2u);
+  EXPECT_EQ(job.warnings[1].kind, jobs::WarningKind::kUnknownDefects);
+  EXPECT_THAT(job.warnings[1].text, HasSubstr("(column,row: 12,"));
+}
+
 TEST_F(EngineCalibrationTest, RefusedBeforeTheExposureWhereOneIsRequired) {
   const auto refused = Accept(Request());
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);

@@ -1,0 +1,73 @@
+#include "kernels/recon/completeness/beam_content.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "kernels/ops/corrections.h"
+#include "kernels/recon/completeness/row_lines.h"
+
+namespace isocenter::recon {
+namespace {
+
+constexpr int kPixels = 2;  // of a value: a dead pixel alone is no object
+
+int StepOf(const Acquisition& acquisition) {
+  const auto views = static_cast<int>(acquisition.trajectory.size());
+  return std::max(1, (views + BeamContent::kMostViews - 1) / BeamContent::kMostViews);
+}
+
+}  // namespace
+
+BeamContent::BeamContent(const Acquisition& acquisition)
+    : acquisition_(acquisition), step_(StepOf(acquisition)) {}
+
+void BeamContent::Add(int view, std::span<const FrameRow> rows, double dose) {
+  if (view % step_ != 0) return;
+  int64_t values = 0, object = 0;
+  for (const FrameRow& row : rows) {
+    for (int u = 0; u + kPixels <= acquisition_.detector.columns; u += kPixels) {
+      const RowSum sum = SumOf(acquisition_, row, u, kPixels);
+      ++values;
+      // Of line integrals, SumOf leaves out those that are too long; of counts, those of nothing.
+      if (sum.used < kPixels) too_long_ += 1;
+      if (sum.used == 0) continue;
+      const double line = LineOf(acquisition_, sum, dose);
+      object += line > kObject ? 1 : 0;
+      negative_ += line < -kObject ? 1 : 0;
+    }
+  }
+  if (values == 0) return;
+  ++views_;
+  values_ += values;
+  object_ += object;
+  fullest_ = std::max(fullest_, static_cast<double>(object) / static_cast<double>(values));
+}
+
+std::optional<std::string> BeamContent::Text() const {
+  if (views_ < kLeastViews) return std::nullopt;
+  const auto percent = [this](int64_t part) {
+    return 100 * static_cast<double>(part) / static_cast<double>(values_);
+  };
+  if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals) {
+    if (percent(too_long_) > 100 * kTooLong) {
+      return absl::StrFormat(
+          "%.0f %% of the line integrals are beyond %g or not finite, and count as nothing; legal "
+          "are natural logarithms ln(I0 / I), of which no detector sees such: are they in another "
+          "unit?",
+          percent(too_long_), ops::kLongestLineIntegral);
+    }
+    if (negative_ > object_) {
+      return absl::StrFormat(
+          "%.0f %% of the line integrals are below %g and %.0f %% above %g; legal are ln(I0 / I), "
+          "which is positive behind an object: is the sign that of ln(I / I0)?",
+          percent(negative_), -kObject, percent(object_), kObject);
+    }
+  }
+  if (fullest_ > kEmpty) return std::nullopt;
+  return absl::StrFormat(
+      "no object is in the beam: in none of %d views that were looked at more than %.1f %% of the "
+      "pixels have a line integral above %g; expected is a patient or a phantom",
+      views_, 100 * kEmpty, kObject);
+}
+
+}  // namespace isocenter::recon
