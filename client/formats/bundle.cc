@@ -1,8 +1,11 @@
 #include "client/formats/bundle.h"
 
 #include <google/protobuf/text_format.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
@@ -10,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "client/formats/file.h"
 #include "client/formats/json_file.h"
 #include "kernels/base/status_macros.h"
@@ -174,12 +178,20 @@ class MadeDirectory {
   std::filesystem::path path_;
 };
 
+/// Which file a path leads to, for telling whether it was replaced; nothing: to none.
+std::optional<std::pair<ino_t, int64_t>> IdentityOf(const std::filesystem::path& path) {
+  struct stat file = {};
+  if (stat(path.c_str(), &file) != 0) return std::nullopt;
+  return std::pair(file.st_ino, absl::ToUnixNanos(absl::TimeFromTimespec(file.st_mtim)));
+}
+
 class BundleSink : public FrameSink {
  public:
   BundleSink(std::filesystem::path directory, MadeDirectory made, v1::AcquisitionHeader header,
              BundleDescription description, OutputFile frames, int64_t frame_bytes,
              std::vector<float> doses, std::vector<float> phases)
       : directory_(std::move(directory)),
+        description_before_(IdentityOf(directory_ / kDescriptionFile)),
         made_(std::move(made)),
         header_(std::move(header)),
         description_(std::move(description)),
@@ -202,6 +214,11 @@ class BundleSink : public FrameSink {
     if (written_ != header_.frame_count()) {
       return absl::FailedPreconditionError(
           absl::StrCat(written_, " of ", header_.frame_count(), " frames were written"));
+    }
+    if (IdentityOf(directory_ / kDescriptionFile) != description_before_) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("the bundle in ", directory_.string(),
+                       " was made by another program meanwhile, and is left as it is"));
     }
     // Until here a bundle that was there before is whole; from here on there is none.
     std::error_code none;
@@ -228,6 +245,7 @@ class BundleSink : public FrameSink {
 
  private:
   std::filesystem::path directory_;
+  std::optional<std::pair<ino_t, int64_t>> description_before_;
   MadeDirectory made_;  // before frames_, whose unfinished file goes first
   v1::AcquisitionHeader header_;
   BundleDescription description_;

@@ -91,6 +91,18 @@ TEST(Bundle, MissingOrSurplusFramesAreNotABundle) {
   EXPECT_EQ(WriteFrames(**sink, 40, 4).code(), absl::StatusCode::kInvalidArgument);
 }
 
+// Two programs write into one directory: the one that is later leaves what the other made.
+TEST(Bundle, WhatAnotherMadeMeanwhileStays) {
+  TemporaryDirectory directory;
+  auto slow = CreateBundle(directory / "b", Header(v1::PIXEL_TYPE_UINT16_COUNTS), {});
+  ASSERT_TRUE(slow.ok());
+  WriteBundle(directory / "b");
+  ASSERT_TRUE(OpenBundle(directory / "b").ok());
+  EXPECT_EQ(WriteFrames(**slow, 40, 3).code(), absl::StatusCode::kAlreadyExists);
+  slow->reset();
+  EXPECT_TRUE(OpenBundle(directory / "b").ok());
+}
+
 TEST(Bundle, DamagedFilesAreRefusedWithWhatIsWrong) {
   TemporaryDirectory directory;
   const auto damaged = [&](const std::string& file, const std::string& bytes) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Warning, framesOf, grouped } from '../src/lib/warnings.ts';
+import { type Warning, framesOf, grouped, ofTheVolume } from '../src/lib/warnings.ts';
 
 const dip = (frame: number, percent: number): Warning =>
   ({ kind: 'dose_dip', frame_index: frame, text: `The dose of frame ${frame} is ${percent} % of the median; expected at least 60 %` });
@@ -18,4 +18,9 @@ test('two alike are read one by one; another kind with the same words is another
   const same = (kind: string): Warning => ({ kind, frame_index: null, text: 'scale 2' });
   assert.equal(grouped([same('a'), same('a'), same('b')]).length, 3);
   assert.equal(framesOf([same('a'), dip(1, 2)]), '');
+});
+
+test('what says that the volume may be wrong is told from what happened in the acquisition', () => {
+  const mirrored: Warning = { kind: 'matrices_misfit', frame_index: null, text: 'the columns are mirrored' };
+  assert.deepEqual(ofTheVolume([other, mirrored, dip(1, 2)]), [mirrored]);
 });

@@ -16,6 +16,13 @@ export function grouped(warnings: Warning[]): Warning[][] {
   return [...alike.values()].flatMap((group) => (group.length < ALIKE ? group.map((one) => [one]) : [group]));
 }
 
+// Kinds that say of the volume itself that it may be wrong; others are of the acquisition's course.
+const OF_THE_VOLUME = new Set(['air_level', 'beyond_calibration', 'calibration', 'cut_object', 'dead_detector', 'dose_unknown', 'matrices_misfit', 'repeated_frames', 'unknown_defects']);
+
+export function ofTheVolume(warnings: Warning[]): Warning[] {
+  return warnings.filter(({ kind }) => OF_THE_VOLUME.has(kind));
+}
+
 // "frames 17 to 203"; empty where a warning is of no frame.
 export function framesOf(group: Warning[]): string {
   const frames = group.map(({ frame_index }) => frame_index);

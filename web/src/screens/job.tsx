@@ -7,6 +7,7 @@ import { TimelineChart } from '../charts/timeline_chart.tsx';
 import { jobTitle } from '../lib/announcements.ts';
 import { algorithmName, count, finish, fullTime, seconds, time, waitLeft, words } from '../lib/format.ts';
 import { go, href } from '../lib/router.ts';
+import { type Warning, ofTheVolume } from '../lib/warnings.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
 import { Empty, JobProgressBar, StateChip, Time } from '../ui/bits.tsx';
@@ -147,9 +148,20 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
 }
 
 function VolumeTab({ job, beside }: { job: JobDetail; beside: string | null }) {
-  if (job.has_volume) return <Viewer job={job} grid={job.grid} beside={beside} />;
+  if (job.has_volume) return <><Doubts warnings={ofTheVolume(job.warnings)} /><Viewer job={job} grid={job.grid} beside={beside} /></>;
   if (isActive(job)) return <PreviewPanes job={job} />;
   return <Empty>This job has no volume: it {job.state === 'cancelled' ? 'was cancelled' : 'failed'} before one was complete.</Empty>;
+}
+
+// Who looks at an image should not have to look elsewhere for why it may be wrong.
+function Doubts({ warnings }: { warnings: Warning[] }) {
+  if (warnings.length === 0) return null;
+  return (
+    <section class="notice doubts" aria-label="Why this volume may be wrong">
+      <strong>This volume may be wrong.</strong>
+      <WarningList warnings={warnings} />
+    </section>
+  );
 }
 
 function TimelineTab({ job }: { job: JobDetail }) {
