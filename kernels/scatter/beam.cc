@@ -66,8 +66,12 @@ absl::StatusOr<Beam> FitBeam(const ops::Calibration& calibration, const CrossSec
   // Row by row relative to what comes through, so that thick water counts as much as thin.
   std::vector<double> measured(kThicknesses), relative(kThicknesses * energies);
   std::vector<double> sensitivity(energies);
+  // Beyond what it was fitted to, a polynomial says what no beam does.
+  const double thickest = calibration.water.thickest_mm > 0
+                              ? std::min(calibration.water.thickest_mm, kThickestWaterMm)
+                              : kThickestWaterMm;
   for (int i = 0; i < kThicknesses; ++i) {
-    const double mm = i * kThickestWaterMm / (kThicknesses - 1);
+    const double mm = i * thickest / (kThicknesses - 1);
     measured[i] = Measured(coefficient, calibration.mu_water_per_mm * mm);
     for (size_t k = 0; k < energies; ++k) {
       double& entry = relative[i * energies + k];
@@ -98,7 +102,7 @@ absl::StatusOr<Beam> FitBeam(const ops::Calibration& calibration, const CrossSec
     return absl::FailedPreconditionError(
         absl::StrCat("no spectrum attenuates as the water polynomial says: the nearest misses a "
                      "line integral by ",
-                     worst, "; legal is ", kMostBeamMissed));
+                     worst, " up to ", thickest, " mm; legal is ", kMostBeamMissed));
   }
   return beam;
 }

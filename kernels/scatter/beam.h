@@ -15,7 +15,7 @@ struct Beam {
   double effective_kev = 0;  // at which water attenuates as the calibration says
 };
 
-/// Thickness of water up to which the beam is fitted (mm).
+/// Thickness of water up to which the beam is fitted (mm), or up to which the polynomial was.
 inline constexpr double kThickestWaterMm = 320;
 /// The fit may miss the line integrals of water by so much.
 inline constexpr double kMostBeamMissed = 0.02;

@@ -62,6 +62,19 @@ TEST(FitBeam, AttenuatesAsThePolynomialSays) {
   }
 }
 
+// The polynomial of cylinders of 160 and 200 mm in a simulated room (109 kV, heel), which bends
+// beyond them as no beam does.
+TEST(FitBeam, AsksAPolynomialForNoMoreThanItWasFittedTo) {
+  const CrossSections sections;
+  ops::Calibration calibration{
+      .water = {.coefficient = {0.95719912644047456, 0.0206084513554605, -0.0041314994547225568,
+                                0.00040499737365095012}},
+      .mu_water_per_mm = 0.020390624933650667};
+  EXPECT_THAT(FitBeam(calibration, sections).status().message(), HasSubstr("up to 320 mm; legal"));
+  calibration.water.thickest_mm = 201;
+  EXPECT_TRUE(FitBeam(calibration, sections).ok()) << FitBeam(calibration, sections).status();
+}
+
 TEST(FitBeam, RefusesWhatNoBeamDoes) {
   const CrossSections sections;
   EXPECT_THAT(FitBeam({}, sections).status().message(),
