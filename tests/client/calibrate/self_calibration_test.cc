@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "client/formats/meta_image.h"
 #include "tests/client/command.h"
@@ -24,7 +26,11 @@ class SelfCalibrate : public testing::Test {
   }
 
   Outcome Reconstruct(std::vector<std::string> flags) const {
-    flags.insert(flags.begin(), {"reconstruct", "--overwrite", run_, "--out", mha_, "--grid",
+    return ReconstructTo(mha_, std::move(flags));
+  }
+
+  Outcome ReconstructTo(const std::string& out, std::vector<std::string> flags) const {
+    flags.insert(flags.begin(), {"reconstruct", "--overwrite", run_, "--out", out, "--grid",
                                  "48x48x32", "--voxel-mm", "2.5"});
     return RunCommand(flags);
   }
@@ -57,11 +63,55 @@ TEST_F(SelfCalibrate, LeavesTrueMatricesAsTheyAre) {
   EXPECT_EQ(formats::ReadMetaImage(mha_)->voxels, first->voxels);
 }
 
+TEST_F(SelfCalibrate, LooksAtAnEarlierVolume) {
+  const std::string earlier = (directory_ / "earlier.mha").string();
+  ASSERT_EQ(ReconstructTo(earlier, {}).exit_code, 0);
+  ASSERT_EQ(Reconstruct({}).exit_code, 0);
+  const auto first = formats::ReadMetaImage(mha_);
+  const std::string report = (directory_ / "report.json").string();
+  const Outcome outcome =
+      Reconstruct({"--self-calibrate", "--reference", earlier, "--json", report});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("in the reference volume the patient lies 0."));
+  EXPECT_EQ(formats::ReadMetaImage(mha_)->voxels, first->voxels);
+  const auto json = nlohmann::json::parse(std::ifstream(report));
+  const auto& told = json["self_calibration"]["reference"];
+  EXPECT_FALSE(told["taken"].get<bool>());
+  EXPECT_GT(told["covered"].get<double>(), 0.9);
+  EXPECT_GT(told["similarity_before"].get<double>(), 0.9);
+  for (int axis = 0; axis < 3; ++axis) {
+    EXPECT_NEAR(told["shift_mm"][axis].get<double>(), 0, 1);
+    EXPECT_NEAR(told["turn_deg"][axis].get<double>(), 0, 2);
+  }
+}
+
+TEST_F(SelfCalibrate, RefusesAnotherPatientsVolume) {
+  XaFile other;
+  other.spheres = {{{0, 0, 0}, 30, 0.02}, {{10, 15, -8}, 9, 0.03}};
+  const std::string run = (directory_ / "other.dcm").string();
+  ASSERT_TRUE(WriteXa(run, other));
+  const std::string earlier = (directory_ / "other.mha").string();
+  ASSERT_EQ(
+      RunCommand({"reconstruct", run, "--out", earlier, "--grid", "48x48x32", "--voxel-mm", "2.5"})
+          .exit_code,
+      0);
+  const Outcome outcome = Reconstruct({"--self-calibrate", "--reference", earlier});
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("the reference volume does not show what the frames show: where it fits "
+                        "best their edges correlate by 0."));
+  EXPECT_FALSE(std::filesystem::exists(mha_));
+}
+
 TEST_F(SelfCalibrate, SaysWithWhatItDoesNotGo) {
   EXPECT_THAT(Reconstruct({"--self-calibrate", "--motion"}).err,
               HasSubstr("--self-calibrate with --motion; legal is one of them"));
   EXPECT_THAT(Reconstruct({"--self-calibrate", "--gates", "4"}).err,
               HasSubstr("--self-calibrate with --phase or --gates"));
+  EXPECT_THAT(Reconstruct({"--reference", mha_}).err,
+              HasSubstr("--reference without --self-calibrate, which looks at it"));
+  EXPECT_THAT(Reconstruct({"--self-calibrate", "--reference", run_}).err,
+              HasSubstr("is not a volume; legal is .mha"));
   EXPECT_THAT(Reconstruct({"--matrices-out", (directory_ / "arm.csv").string()}).err,
               HasSubstr("--matrices-out without --self-calibrate, which corrects them"));
   EXPECT_THAT(
