@@ -44,6 +44,18 @@ class DocsHtmlTest(unittest.TestCase):
                     self.must_lead_somewhere(page, target.removeprefix("WAY-UP/"))
         self.assertGreater(count, 2000)
 
+    def test_navigation_is_in_reading_order(self):
+        """Which is that of docs/README.md: a new page is listed there, or comes last."""
+        listed = re.findall(r"^\| \[[^\]]*\]\(([\w/-]+)\.md\)", (DOCS / "README.md").read_text(), re.MULTILINE)
+        self.assertGreater(len(listed), 40)
+        page = (self.folder / "glossary.html").read_text().partition("<nav id=")[2].partition("</nav>")[0]
+        shown = [target.removesuffix(".html") for target in re.findall(r'<li><a href="([^"]+)"', page)]
+        self.assertEqual(shown[0], "user-guide/console")
+        for folder in ("user-guide", "."):
+            wanted = [name for name in listed if os.path.dirname(name) == folder.strip(".")]
+            given = [name for name in shown if name in wanted]
+            self.assertEqual(given, wanted)
+
     def test_no_link_of_the_sources_was_lost(self):
         for source in DOCS.rglob("*.md"):
             text = re.sub(r"(?ms)^```.*?^```|`[^`\n]*`", "", source.read_text())

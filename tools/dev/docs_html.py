@@ -185,12 +185,26 @@ def plain(text):
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
 
+def reading_order(listing):
+    """The pages of docs/ in the order in which README.md links to them, and within a folder its README.md; each once."""
+    found = {listing: None}
+    for target in re.findall(r"\]\(([^)#]+)", listing.read_text()):
+        there = (listing.parent / target).resolve()
+        there = there / "README.md" if there.is_dir() else there
+        if DOCS in there.parents and there.suffix == ".md" and there.is_file() and there not in found:
+            found |= dict.fromkeys(reading_order(there)) if there.name == "README.md" else {there: None}
+    return list(found)
+
+
 def navigation(page, pages, up):
-    """All pages by folder, this one marked. Decisions, of which there are many, by the page that lists them: they say why, and most come
-    to learn how."""
+    """All pages by folder, this one marked, in reading order; what README.md does not name comes last. Decisions, of which there are
+    many, by the page that lists them: they say why, and most come to learn how."""
     decisions = DOCS / "adr"
     parts = []
-    for folder in sorted({other.parent for other in pages} - {decisions}):
+    order = {other: place for place, other in enumerate(reading_order(DOCS / "README.md"))}
+    pages = sorted(pages, key=lambda other: (order.get(other, len(order)), other))
+    listing = DOCS / "README.md"
+    for folder in dict.fromkeys(other.parent for other in pages if other.parent != decisions and other != listing):
         name = "Pages" if folder == DOCS else folder.name.replace("-", " ").capitalize()
         links = [
             f'<li><a href="{up}{place_of(other)}"{" aria-current=" + chr(34) + "page" + chr(34) if other == page else ""}>'
