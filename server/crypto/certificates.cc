@@ -47,11 +47,11 @@ std::string TextOf(const X509_NAME* name, unsigned long flags) {
 /// Never asks a terminal: a key that needs a password is one that cannot be read.
 int NoPassword(char*, int, int, void*) { return -1; }
 
+}  // namespace
+
 std::string Written(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", time, absl::UTCTimeZone());
 }
-
-}  // namespace
 
 std::string SubjectOf(const X509& certificate, unsigned long flags) {
   return TextOf(X509_get_subject_name(&certificate), flags);

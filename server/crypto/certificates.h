@@ -55,6 +55,9 @@ absl::StatusOr<std::string> ReadSecretLine(absl::string_view field, const std::s
 /// The one of the certificates that expires first. `certificates` is not empty.
 absl::Time FirstExpiry(const std::vector<Certificate>& certificates);
 
+/// A certificate's date for people, e.g. "2027-01-31 12:00:00 UTC".
+std::string Written(absl::Time time);
+
 /// A SHA-256 as people write it, with or without colons, in the form of Certificate::sha256.
 /// INVALID_ARGUMENT: not 64 hexadecimal digits.
 absl::StatusOr<std::string> ParseSha256(absl::string_view field, absl::string_view text);

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/config/mistakes.h"
@@ -112,6 +114,22 @@ void CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& expiries
   mistakes.Add(CheckSyslogTls(config.audit().syslog(), expiries));
 }
 
+/// Of certificates that end soon: a service that runs goes on when they have ended, but does not
+/// start again, and whoever checks them does not connect any more.
+void WarnOfEnds(const std::vector<Expiry>& expiries) {
+  constexpr absl::Duration kSoon = absl::Hours(30 * 24);
+  const absl::Time now = absl::Now();
+  for (const Expiry& expiry : expiries) {
+    const absl::Duration left = expiry.not_after - now;
+    if (left >= kSoon) continue;
+    spdlog::warn(
+        "event=certificate_ends_soon field={} ends=\"{}\" now=\"{}\" days_left={} "
+        "todo=\"renew it: docs/runbook.md#rotate-certificates\"",
+        expiry.certificate, crypto::Written(expiry.not_after), crypto::Written(now),
+        left / absl::Hours(24));
+  }
+}
+
 /// The secret's file has one line.
 absl::StatusOr<std::string> ReadSecret(const std::string& file) {
   if (file.empty()) return "";
@@ -124,7 +142,8 @@ absl::StatusOr<std::string> ReadSecret(const std::string& file) {
 }
 
 /// Null: no identity provider is named.
-absl::StatusOr<std::unique_ptr<openid::SignOn>> OpenSignOn(const v1::WebConfig& web) {
+absl::StatusOr<std::unique_ptr<openid::SignOn>> OpenSignOn(const v1::WebConfig& web,
+                                                           std::vector<Expiry>& expiries) {
   if (!config::HasOpenId(web)) return nullptr;
   const v1::OpenIdConfig& named = web.openid();
   openid::SignOnSettings settings{.rules = {.issuer = named.issuer(),
@@ -144,14 +163,14 @@ absl::StatusOr<std::unique_ptr<openid::SignOn>> OpenSignOn(const v1::WebConfig& 
   }
   ISO_ASSIGN_OR_RETURN(settings.client.secret, ReadSecret(named.client_secret_file()));
   if (!named.ca_file().empty()) {
-    ISO_RETURN_IF_ERROR(
-        crypto::ReadValidCertificates("web.openid.ca_file", named.ca_file()).status());
+    ISO_RETURN_IF_ERROR(CheckCertificate("web.openid.ca_file", named.ca_file(), expiries));
   }
   return std::make_unique<openid::SignOn>(std::move(settings),
                                           openid::MakeWebClient(named.ca_file()));
 }
 
-absl::StatusOr<std::unique_ptr<roles::Roster>> OpenRoster(const v1::WebConfig& config) {
+absl::StatusOr<std::unique_ptr<roles::Roster>> OpenRoster(const v1::WebConfig& config,
+                                                          std::vector<Expiry>& expiries) {
   std::unique_ptr<roles::TokenBook> tokens;
   if (!config.tokens_file().empty()) {
     ISO_ASSIGN_OR_RETURN(tokens, roles::TokenBook::Open(config.tokens_file()));
@@ -160,7 +179,7 @@ absl::StatusOr<std::unique_ptr<roles::Roster>> OpenRoster(const v1::WebConfig& c
   for (const v1::WebCertificate& certificate : config.certificate()) {
     certificates.push_back({certificate.subject(), RoleOf(certificate.role())});
   }
-  ISO_ASSIGN_OR_RETURN(std::unique_ptr<openid::SignOn> sign_on, OpenSignOn(config));
+  ISO_ASSIGN_OR_RETURN(std::unique_ptr<openid::SignOn> sign_on, OpenSignOn(config, expiries));
   return std::make_unique<roles::Roster>(std::move(tokens), std::move(certificates),
                                          std::move(sign_on));
 }
@@ -196,7 +215,7 @@ absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   read.protocols = *std::move(protocols);
   CheckTlsFiles(read.config, read.expiries, mistakes);
   mistakes.Take(DicomOptions(read.config.dicom_node(), read.expiries), read.dicom);
-  mistakes.Take(OpenRoster(read.config.web()), read.roster);
+  mistakes.Take(OpenRoster(read.config.web(), read.expiries), read.roster);
   mistakes.Take(ReadTraceHeaders(read.config.traces()), read.trace_headers);
   if (read.config.cluster().has_shared_index()) {
     mistakes.Take(
@@ -206,6 +225,7 @@ absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   }
   mistakes.Take(FaultOf(flags), read.fault);
   ISO_RETURN_IF_ERROR(placed(mistakes.status()));
+  WarnOfEnds(read.expiries);
   read.backend = flags.backend;
   return read;
 }

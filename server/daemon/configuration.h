@@ -39,7 +39,8 @@ struct Configuration {
 /// Unspecified counts as a viewer.
 roles::Role RoleOf(v1::WebRole role);
 
-/// Certificates are valid now, and each key is that of its certificate. Errors, each with the field
+/// Certificates are valid now, and each key is that of its certificate; of those that end within 30
+/// days the log has a warning. Errors, each with the field
 /// or flag (and the file), its value and what is legal: NOT_FOUND (a file that cannot be read),
 /// PERMISSION_DENIED (keys and tokens that others may read), INVALID_ARGUMENT.
 absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags);

@@ -13,7 +13,7 @@ ADDRESSES = ("grpc_address", "metrics_address", "web_address")
 PEER = 'peer { ae_title: "PACS" host: "pacs" port: 104 '
 
 # The fragment of a configuration, and what both say of it. The folder holds good.pem, good.key, old.pem (expired),
-# old.key, open.key (good.key, that everybody may read), tokens (that everybody may write) and text (none of these).
+# old.key, future.pem (not valid yet), future.key, open.key (good.key, that everybody may read), tokens (that everybody may write) and text (none of these).
 WRONG = (
     ("no_such_field: 1", "no_such_field"),
     ('default_protocol: "none"', "default_protocol"),
@@ -25,6 +25,22 @@ WRONG = (
     ('cluster { node_name: "a b" }', "cluster.node_name is 'a b'"),
     ('grpc_tls { certificate_file: "missing" private_key_file: "good.key" }', "grpc_tls.certificate_file is"),
     ('grpc_tls { certificate_file: "old.pem" private_key_file: "old.key" }', "has expired"),
+    (
+        'grpc_tls { certificate_file: "future.pem" private_key_file: "future.key" }',
+        "grpc_tls.certificate_file is future.pem, whose certificate of CN=future is not valid yet: it holds from",
+    ),
+    (
+        'grpc_tls { certificate_file: "good.pem" private_key_file: "good.key" client_ca_file: "old.pem" }',
+        "grpc_tls.client_ca_file is old.pem, whose certificate of CN=old has expired: from",
+    ),
+    (
+        'dicom_node { tls { certificate_file: "old.pem" private_key_file: "old.key" ca_file: "good.pem" } }',
+        "dicom_node.tls.certificate_file is old.pem, whose certificate of CN=old has expired: from",
+    ),
+    (
+        'dicom_node { tls { certificate_file: "good.pem" private_key_file: "good.key" ca_file: "old.pem" } }',
+        "dicom_node.tls.ca_file is old.pem, whose certificate of CN=old has expired: from",
+    ),
     ('grpc_tls { certificate_file: "good.pem" private_key_file: "old.key" }', "is not the key"),
     ('web { tls { certificate_file: "text" private_key_file: "good.key" } }', "web.tls.certificate_file is"),
     ('web { tokens_file: "missing" }', "web.tokens_file is"),
@@ -137,6 +153,8 @@ class ConfigurationTest(support.ServiceTest):
         openssl = support.need("openssl", "openssl")
         dated_certificate.issue(openssl, self.folder, "good", -3600, 86400)
         dated_certificate.issue(openssl, self.folder, "old", -7200, -3600)
+        dated_certificate.issue(openssl, self.folder, "future", 3600, 86400)
+        dated_certificate.issue(openssl, self.folder, "long", -3600, 31 * 86400)
         (self.folder / "text").write_text("neither PEM nor JSON\n")
         tokens = self.folder / "tokens"
         tokens.write_text("")
@@ -149,19 +167,19 @@ class ConfigurationTest(support.ServiceTest):
         self.config = self.folder / "isocenterd.textproto"
         self.config.write_text("")
 
-    def isocenterd(self, *flags):
+    def isocenterd(self, *flags, log="off"):
         """Its exit code (None: it serves) and its complaint, but for the time at which it is made."""
         own = {"--dicom_port": "0", "--archive": "archive"} | {f"--{name}": "127.0.0.1:0" for name in ADDRESSES}
         config = [] if "--config" in flags else ["--config", self.config]
         own = [f"{flag}={value}" for flag, value in own.items() if flag not in flags]
         child = process.Process(
-            [isocenter.binary("isocenterd"), *config, "--log_level=off", *own, *flags],
+            [isocenter.binary("isocenterd"), *config, f"--log_level={log}", *own, *flags],
             self.folder / "log",
             cwd=self.folder,
         )
         self.addCleanup(child.stop)
         process.wait_until(
-            lambda: child.exit_code() is not None or child.output().startswith("ready "), 120, "either ready or refused"
+            lambda: child.exit_code() is not None or re.search("^ready ", child.output(), re.MULTILINE), 120, "either ready or refused"
         )
         code, said = child.exit_code(), child.output()
         child.stop()
@@ -225,6 +243,19 @@ class ConfigurationTest(support.ServiceTest):
                 self.assertEqual(check, (0, "ok"))
                 self.assertEqual(start[0], 1, start[1])
                 self.assertIn("isocenterd: ", start[1])
+
+    def test_certificates_that_end_soon(self):
+        """Each is told with its end, by --check and by the start; one that holds for longer than 30 days is not."""
+        self.config.write_text(
+            'grpc_tls { certificate_file: "good.pem" private_key_file: "good.key" client_ca_file: "long.pem" } '
+            'dicom_node { tls { certificate_file: "long.pem" private_key_file: "long.key" ca_file: "good.pem" } }'
+        )
+        for flags in (("--check",), ()):
+            with self.subTest(flags):
+                code, said = self.isocenterd(*flags, log="warn")
+                self.assertEqual(code, 0 if flags else None, said)
+                told = re.findall(r'event=certificate_ends_soon field=(\S+) ends="[-0-9]+ [:0-9]+ UTC" now=', said)
+                self.assertEqual(sorted(told), ["dicom_node.tls.ca_file", "grpc_tls.certificate_file"], said)
 
     def test_right(self):
         check, start = self.both()
