@@ -1,11 +1,13 @@
 // Which sweeps and scans a set may be of, and what becomes of its file.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "client/cli/calibrate/set_lock.h"
 #include "tests/client/calibrate/calibrate_fixture.h"
 
 namespace isocenter::client_test {
@@ -124,14 +126,13 @@ TEST_F(Calibrate, TwoCommandsDoNotAddToOneSetAtOnce) {
   const auto lag = [&] {
     return RunCommand({"calibrate", "lag", "--step", Path("step"), "--into", Path("set")});
   };
-  {
-    const auto other = SetLock::Take(Path("set"));
-    ASSERT_TRUE(other.ok()) << other.status();
-    const Outcome outcome = lag();
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.err, HasSubstr("another `isocenter calibrate` adds to this set"));
-    EXPECT_FALSE(Set().has_lag());
-  }
+  const int other = open(Path("set").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  const Outcome outcome = lag();
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("another `isocenter calibrate` adds to this set"));
+  EXPECT_FALSE(Set().has_lag());
+  close(other);
   EXPECT_EQ(lag().exit_code, 0);
   EXPECT_TRUE(Set().has_lag());
 }
