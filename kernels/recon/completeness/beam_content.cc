@@ -1,6 +1,8 @@
 #include "kernels/recon/completeness/beam_content.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "kernels/ops/corrections.h"
@@ -23,24 +25,34 @@ BeamContent::BeamContent(const Acquisition& acquisition)
 
 void BeamContent::Add(int view, std::span<const FrameRow> rows, double dose) {
   if (view % step_ != 0) return;
-  int64_t values = 0, object = 0;
+  int64_t values = 0;
+  std::vector<double> lines;
   for (const FrameRow& row : rows) {
     for (int u = 0; u + kPixels <= acquisition_.detector.columns; u += kPixels) {
       const RowSum sum = SumOf(acquisition_, row, u, kPixels);
       ++values;
       // Of line integrals, SumOf leaves out those that are too long; of counts, those of nothing.
       if (sum.used < kPixels) too_long_ += 1;
-      if (sum.used == 0) continue;
-      const double line = LineOf(acquisition_, sum, dose);
-      object += line > kObject ? 1 : 0;
-      negative_ += line < -kObject ? 1 : 0;
+      if (sum.used > 0) lines.push_back(LineOf(acquisition_, sum, dose));
     }
   }
-  if (values == 0) return;
+  if (lines.empty()) return;
   ++views_;
   values_ += values;
-  object_ += object;
-  fullest_ = std::max(fullest_, static_cast<double>(object) / static_cast<double>(values));
+  const auto above = [&lines](double least) {
+    return std::ranges::count_if(lines, [least](double line) { return line > least; });
+  };
+  object_ += above(kObject);
+  negative_ += static_cast<int64_t>(lines.size()) - above(-kObject);
+  // Counts whose dose is not told are as bright as they are: an object is darker than the rest.
+  double air = 0;
+  if (acquisition_.pixel_type == PixelType::kUint16Counts && !(dose > 0)) {
+    const auto quarter = lines.begin() + static_cast<std::ptrdiff_t>(lines.size() / 4);
+    std::ranges::nth_element(lines, quarter);
+    air = *quarter;
+  }
+  fullest_ =
+      std::max(fullest_, static_cast<double>(above(air + kObject)) / static_cast<double>(values));
 }
 
 std::optional<std::string> BeamContent::Text() const {
@@ -66,7 +78,7 @@ std::optional<std::string> BeamContent::Text() const {
   if (fullest_ > kEmpty) return std::nullopt;
   return absl::StrFormat(
       "no object is in the beam: in none of %d views that were looked at more than %.1f %% of the "
-      "pixels have a line integral above %g; expected is a patient or a phantom",
+      "pixels attenuate by a line integral of %g; expected is a patient or a phantom",
       views_, 100 * kEmpty, kObject);
 }
 

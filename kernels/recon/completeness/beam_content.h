@@ -16,7 +16,9 @@ namespace isocenter::recon {
 /// some rows of up to kMostViews views)
 /// - more are below -kObject than above kObject: the logarithm's sign is wrong;
 /// - more than kTooLong are beyond what is legal: they are in another unit;
-/// - no more than kEmpty are above kObject in any view: nothing is in the beam.
+/// - no more than kEmpty are above kObject in any view: nothing is in the beam. Of counts whose
+/// dose
+///   is not told, above kObject more than the brightest quarter.
 /// The first two of line integrals alone. Not thread-safe.
 class BeamContent {
  public:

@@ -53,6 +53,12 @@ TEST(BeamContent, AnEmptyBeamIsToldOf) {
   const EllipseScan empty(40, 200, {.a_mm = 1e-3, .b_mm = 1e-3}, 0.02);
   EXPECT_THAT(Said(empty), HasSubstr("no object is in the beam: in none of 20 views"));
   EXPECT_THAT(SaidOfLines(empty, [](double line) { return line; }), HasSubstr("no object"));
+  // Of half the dose, which is not told.
+  EllipseScan dark = empty;
+  for (auto& frame : dark.frames) {
+    for (uint16_t& count : frame) count /= 2;
+  }
+  EXPECT_THAT(Said(dark), HasSubstr("no object"));
 }
 
 TEST(BeamContent, LogarithmsOfTheWrongSignAreToldOf) {
