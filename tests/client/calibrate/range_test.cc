@@ -82,7 +82,7 @@ TEST_F(Ranges, AnHuTableOfOtherCorrectionsIsToldOf) {
   // Measured anew it fits, until water is measured anew.
   ASSERT_EQ(RunCommand(table).exit_code, 0);
   EXPECT_THAT(Warned("water"), Not(HasSubstr(kStale)));
-  Simulate("other", 40, 73, {"--phantom", "cylinder", "--scale-mm", "70"});
+  Simulate("other", 40, 72, {"--phantom", "cylinder", "--scale-mm", "70"});
   ASSERT_EQ(Water("other", "140").exit_code, 0);
   EXPECT_THAT(Warned("water"), AllOf(HasSubstr(kStale), HasSubstr("water was another then")));
   // Of a table of before nobody knows.
