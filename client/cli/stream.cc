@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -30,6 +31,7 @@
 #include "client/cli/output/state_printer.h"
 #include "client/cli/output/table.h"
 #include "client/cli/output/warning_printer.h"
+#include "client/cli/output/warnings.h"
 #include "client/cluster.h"
 #include "client/flags/wrong_usage.h"
 #include "client/job_client.h"
@@ -63,15 +65,16 @@ struct Options {
 
 /// What a calibration has to fit is the acquisition's own: of another room's set nobody would know.
 void WarnOfOverrides(const v1::AcquisitionHeader& flags, const v1::AcquisitionHeader& told) {
-  const auto warn = []<class T>(const char* flag, const T& wanted, const T& own) {
+  std::vector<std::string> warnings;
+  const auto warn = [&warnings]<class T>(const char* flag, const T& wanted, const T& own) {
     if (wanted == T{} || own == T{} || wanted == own) return;
-    const std::string text = absl::StrCat(flag, " is '", wanted, "', and the acquisition says '",
-                                          own, "'; what the flag says is sent");
-    std::fprintf(stderr, "warning: %s\n", text.c_str());
+    warnings.push_back(absl::StrCat(flag, " is '", wanted, "', and the acquisition says '", own,
+                                    "'; what the flag says is sent"));
   };
   warn("--station", flags.station_name(), told.station_name());
   warn("--detector-mode", flags.detector_mode(), told.detector_mode());
   warn("--tube-voltage", flags.tube_voltage_kv(), told.tube_voltage_kv());
+  PrintWarnings(warnings);
 }
 
 absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& header) {

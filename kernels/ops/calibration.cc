@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
+#include "kernels/ops/hounsfield.h"
 
 namespace isocenter::ops {
 namespace {
@@ -239,15 +240,6 @@ absl::Status CheckHardness(const WaterPolynomial& polynomial, const Detector& de
 /// table of another unit.
 constexpr double kMostTableShiftHu = 500;
 
-/// Linear between the points, and beyond them as between the outermost two.
-double TrueHounsfield(const HounsfieldTable& table, double measured) {
-  size_t next = 1;
-  while (next + 1 < table.points.size() && table.points[next].measured_hu < measured) ++next;
-  const HounsfieldTable::Point &a = table.points[next - 1], &b = table.points[next];
-  return a.true_hu +
-         (measured - a.measured_hu) * (b.true_hu - a.true_hu) / (b.measured_hu - a.measured_hu);
-}
-
 absl::Status CheckHounsfieldTable(const HounsfieldTable& table) {
   if (table.points.empty()) return absl::OkStatus();
   ISO_RETURN_IF_ERROR(CheckCount("points of the HU table", table.points.size(), 2, 32));
@@ -268,7 +260,7 @@ absl::Status CheckHounsfieldTable(const HounsfieldTable& table) {
     before = &point;
   }
   for (const double fixed : {-1000.0, 0.0}) {
-    const double is = TrueHounsfield(table, fixed);
+    const double is = HounsfieldOf({.mu_water_per_mm = 1, .table = table}, 1 + fixed / 1000);
     if (std::abs(is - fixed) <= kMostTableShiftHu) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "the HU table makes ", is, " of ", fixed, " HU (", fixed == 0 ? "water" : "air",

@@ -69,7 +69,6 @@ std::string LacksText(const std::vector<CalibrationLabel>& kept, const Calibrati
   std::vector<std::string> missing;
   const CalibrationLabel* with = nullptr;
   for (const CalibrationLabel& label : kept) {
-    if (label.station_name != request.station_name || label.geometry_frames > 0) continue;
     if (!ValidityOf(label).Has(now) || !Misfits(label, request).empty()) continue;
     std::vector<std::string> lacks;
     std::ranges::copy_if(label.parts, std::back_inserter(lacks), [&](const std::string& part) {
