@@ -15,22 +15,6 @@ namespace {
 
 constexpr int kRounds = 3;  // shifts are linear only nearby, and drawn to 0
 
-// [frame][control point]
-std::vector<double> CurvesOf(int views, int spans) {
-  const FrameSpline spline(views, spans);
-  const int controls = spline.controls();
-  std::vector<double> curves(size_t(views) * controls), of_frames(views);
-  for (int control = 0; control < controls; ++control) {
-    std::vector<double> one(controls, 0.0);
-    one[control] = 1;
-    spline.Evaluate(one, 1, of_frames);
-    for (int view = 0; view < views; ++view) {
-      curves[size_t(view) * controls + control] = of_frames[view];
-    }
-  }
-  return curves;
-}
-
 absl::StatusOr<calibrate::Consistency> Judged(const Acquisition& acquisition,
                                               const BinnedLines& lines,
                                               const std::vector<DetectorMove>& moves,
@@ -65,6 +49,20 @@ double LeastOfParabola(double less, double here, double more, double step) {
 
 }  // namespace
 
+std::vector<double> CurvesOf(int views, const FrameSpline& spline) {
+  const int controls = spline.controls();
+  std::vector<double> curves(size_t(views) * controls), of_frames(views);
+  for (int control = 0; control < controls; ++control) {
+    std::vector<double> one(controls, 0.0);
+    one[control] = 1;
+    spline.Evaluate(one, 1, of_frames);
+    for (int view = 0; view < views; ++view) {
+      curves[size_t(view) * controls + control] = of_frames[view];
+    }
+  }
+  return curves;
+}
+
 PixelBins BinsForPlanes(const Acquisition& acquisition) {
   const Detector& detector = acquisition.detector;
   const int bin = calibrate::ConsistencyBinning(detector);
@@ -78,7 +76,7 @@ absl::StatusOr<SmoothShifts> FindSmoothShifts(const Acquisition& acquisition,
                                               const ConstantMove& constant, ThreadPool& threads,
                                               const GoOn& go_on) {
   const int views = static_cast<int>(acquisition.trajectory.size());
-  const std::vector<double> curves = CurvesOf(views, spans);
+  const std::vector<double> curves = CurvesOf(views, FrameSpline(views, spans));
   SmoothShifts found{.moves = moves};
   const double pitch_u_mm = acquisition.detector.pitch_u_mm * lines.bins.bin;
   const double pitch_v_mm = acquisition.detector.pitch_v_mm * lines.bins.bin;
@@ -136,8 +134,8 @@ absl::StatusOr<PlanesRoll> FindRoll(const Acquisition& acquisition, const Binned
                                     int spans, const std::vector<DetectorMove>& moves,
                                     const ConstantMove& constant, ThreadPool& threads,
                                     const GoOn& go_on) {
-  const std::vector<double> curves =
-      CurvesOf(static_cast<int>(acquisition.trajectory.size()), spans);
+  const auto views = static_cast<int>(acquisition.trajectory.size());
+  const std::vector<double> curves = CurvesOf(views, FrameSpline(views, spans));
   PlanesRoll found{.roll_rad = constant.roll_rad};
   const auto at = [&](double change_deg) -> absl::StatusOr<double> {
     const ConstantMove rolled{.u_mm = constant.u_mm,

@@ -9,6 +9,7 @@
 #include "kernels/base/thread_pool.h"
 #include "kernels/recon/acquisition.h"
 #include "kernels/recon/motion/binned_frames.h"
+#include "kernels/recon/motion/matrix_model.h"
 #include "kernels/recon/self_calibration/sharpness.h"
 
 namespace isocenter::recon {
@@ -23,6 +24,9 @@ struct SmoothShifts {
   /// Why there are none (calibrate::Consistency); empty: there are.
   std::string not_judged;
 };
+
+/// What each control point of a spline over so many views weighs at each: [view][control point].
+std::vector<double> CurvesOf(int views, const FrameSpline& spline);
 
 /// Shifts along u and v, cubic splines of `spans` spans, that make all pairs' differences
 /// (calibrate::ScanConsistency) least, from `moves`, with the constant move after them, a few times

@@ -6,6 +6,7 @@
 
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/motion/matrix_model.h"
+#include "kernels/recon/self_calibration/smooth_shifts.h"
 
 namespace isocenter::recon {
 namespace {
@@ -15,21 +16,6 @@ constexpr double kJointMm = 2.7, kFinestMm = 1.3;
 constexpr int kJointViews = 60;
 // A patient who is shifted is nearly a detector that is: what both tell alike stays where it is.
 constexpr double kDamping = 1e-5;
-
-// [view][control point]
-std::vector<double> CurvesOf(int views, const FrameSpline& spline) {
-  const int controls = spline.controls();
-  std::vector<double> curves(size_t(views) * controls), of_frames(views);
-  for (int control = 0; control < controls; ++control) {
-    std::vector<double> one(controls, 0.0);
-    one[control] = 1;
-    spline.Evaluate(one, 1, of_frames);
-    for (int view = 0; view < views; ++view) {
-      curves[size_t(view) * controls + control] = of_frames[view];
-    }
-  }
-  return curves;
-}
 
 /// Adds what all views' equations want. Unknowns are the six parameters where the equations have
 /// them, the control points along u, and those along v.
