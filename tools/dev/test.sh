@@ -35,7 +35,8 @@ if command -v npm >/dev/null && [ "${rest[0]:-}" != -C ]; then
   tools/dev/setup.sh browser
   tools/dev/page.sh || warn 'the operator page could not be built; its tests are skipped'
   npm_packages tests/deploy/schemas build/schemas.install.log ||
-    warn 'the schemas of Kubernetes could not be fetched; deploy_kubernetes_api is skipped' 'see build/schemas.install.log'
+    warn 'the schemas of Kubernetes and Envoy could not be fetched; deploy_kubernetes_api and deploy_envoy_api are skipped' \
+      'see build/schemas.install.log'
 fi
 tools/dev/build.sh --preset "$preset"
 if [ -n "$packages" ]; then
