@@ -306,8 +306,9 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening, absl::Duration li
     }
     absl::Duration pause = reconnect.Pause();
     const absl::Duration until_others = failover.after() - reconnect.Lasted(absl::Now());
-    if (failover.possible() && until_others > absl::ZeroDuration()) {
-      pause = std::min(pause, until_others);  // another node is not kept waiting
+    if (failover.possible()) {  // another node is not kept waiting
+      const bool yet = until_others > absl::ZeroDuration();
+      pause = std::min(pause, yet ? until_others : failover.LongestPause());
     }
     mutex.AwaitWithTimeout(absl::Condition(&cancelled), pause);
   }

@@ -119,8 +119,9 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
   }
   absl::Status refusal;
   bool all_answered = true;
-  const std::vector<std::string> ranked =
+  std::vector<std::string> ranked =
       RankNodes(channel, nodes, header, options.admission_timeout, options.stop);
+  if (ranked.empty()) ranked = nodes;  // the call itself is to say why
   for (const std::string& node : ranked) {
     const absl::Duration limit = node == ranked.back()
                                      ? options.admission_timeout

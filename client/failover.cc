@@ -14,8 +14,11 @@ namespace isocenter::client {
 namespace {
 
 // All from memory; a node that is under load has answered within milliseconds
-// (docs/performance.md).
+// (docs/performance.md). Twice as long after each round in which nobody did.
 constexpr absl::Duration kToQuote = absl::Seconds(1);
+constexpr absl::Duration kMostToQuote = kToBeTaken;
+// A patient lies on the table, and a question costs a node next to nothing.
+constexpr absl::Duration kBetweenRounds = absl::Milliseconds(500);
 constexpr absl::Duration kLeastToAnswer = absl::Seconds(1);
 constexpr absl::Duration kToCancel = absl::Seconds(2);
 
@@ -35,13 +38,14 @@ v1::AcquireRequest MoveRequest(const std::string& job_id, const v1::AcquisitionH
 }
 
 Failover::Failover(ServiceChannel channel, std::vector<std::string> nodes, absl::Duration after)
-    : channel_(std::move(channel)), nodes_(std::move(nodes)), after_(after) {}
+    : channel_(std::move(channel)), nodes_(std::move(nodes)), after_(after), to_quote_(kToQuote) {}
 
 std::string Failover::Next(const v1::AcquireRequest& move, const std::string& home) {
   if (round_.empty()) {
     std::vector<std::string> others = nodes_;
     std::erase(others, home);
-    const auto ranked = RankNodes(channel_, others, move.header(), kToQuote);
+    const auto ranked = RankNodes(channel_, others, move.header(), to_quote_);
+    to_quote_ = ranked.empty() ? std::min(2 * to_quote_, kMostToQuote) : kToQuote;
     round_.assign(ranked.begin(), ranked.end());
     round_.push_back(home);
   }
@@ -49,6 +53,10 @@ std::string Failover::Next(const v1::AcquireRequest& move, const std::string& ho
   round_.pop_front();
   if (node != home) left_.insert(node);  // it may take it when nobody waits for that any more
   return node;
+}
+
+absl::Duration Failover::LongestPause() const {
+  return round_.size() > 1 ? absl::ZeroDuration() : kBetweenRounds;
 }
 
 void Failover::Arrived(const std::string& node, const std::string& home) {

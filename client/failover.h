@@ -36,8 +36,12 @@ class Failover {
   absl::Duration ask_after() const { return after_ / 2; }
 
   /// The node for the next call of what `move` opens elsewhere: `home`, or another. They are asked
-  /// anew in each round, and come best first; after them it is `home`'s turn.
+  /// anew in each round, and come best first, those that said nothing not at all; after them it is
+  /// `home`'s turn.
   std::string Next(const v1::AcquireRequest& move, const std::string& home);
+  /// How long to wait at most before the next call: not at all for a node that said a moment ago
+  /// that it would take the acquisition.
+  absl::Duration LongestPause() const;
   /// A call was accepted by `node`, `home` so far.
   void Arrived(const std::string& node, const std::string& home);
 
@@ -53,7 +57,8 @@ class Failover {
   const ServiceChannel channel_;
   const std::vector<std::string> nodes_;
   const absl::Duration after_;
-  std::deque<std::string> round_;  // what is left of it
+  absl::Duration to_quote_;        // in the next round
+  std::deque<std::string> round_;  // what is left of it; home is its last
   std::set<std::string> left_;
 };
 

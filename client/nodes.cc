@@ -125,9 +125,7 @@ std::vector<std::string> RankNodes(const ServiceChannel& channel,
                                         std::move(done));
       },
       [](const Quote& quote) { return quote.status.ok(); }, kAfterTheFirst);
-  if (std::ranges::any_of(quotes, [](const auto& q) { return Answered(q->status); })) {
-    std::erase_if(quotes, [](const auto& q) { return !Answered(q->status); });
-  }
+  std::erase_if(quotes, [](const auto& q) { return !Answered(q->status); });
   std::ranges::stable_sort(quotes, {}, [](const std::unique_ptr<Quote>& q) {
     const v1::AcquisitionQuote& quote = q->response;
     return std::tuple(!quote.holds_related_job(), !q->status.ok(), quote.predicted_finish_seconds(),

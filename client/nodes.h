@@ -38,8 +38,7 @@ absl::StatusOr<std::vector<std::string>> ListNodes(const ServiceChannel& channel
 /// (within `timeout`, and a moment after the first that would take it), best first: the node that
 /// has this acquisition's job or the other half of its pair, then the earliest predicted finish,
 /// the shortest wait, the fewest jobs. A node that is full now comes after those that are not: it
-/// may make room for a live scan. Nodes that cannot be reached or drain are left out, unless that
-/// leaves none.
+/// may make room for a live scan. Nodes that cannot be reached or drain are left out.
 std::vector<std::string> RankNodes(const ServiceChannel& channel,
                                    const std::vector<std::string>& nodes,
                                    const v1::AcquisitionHeader& header, absl::Duration timeout,

@@ -127,8 +127,8 @@ class AcquisitionCalls:
             self._interrupted(ended_with)
             pause = self._reconnect.pause()
             until_others = self._failover.after_s - self._reconnect.lasted(time.monotonic())
-            if self._failover.possible and until_others > 0:
-                pause = min(pause, until_others)  # another node is not kept waiting
+            if self._failover.possible:  # another node is not kept waiting
+                pause = min(pause, until_others if until_others > 0 else self._failover.longest_pause())
             with self.lock:
                 self.lock.wait_for(lambda: self.cancelled, pause)
             opening, call = self._go_on()

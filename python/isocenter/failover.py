@@ -9,12 +9,15 @@ from isocenter.channel import Channel
 from isocenter.nodes import answered, rank_nodes
 from isocenter.v1 import acquisition_pb2, jobs_pb2, jobs_pb2_grpc
 
-# All from memory; a node that is under load has answered within milliseconds.
-_TO_QUOTE_S = 1.0
-_LEAST_TO_ANSWER_S = 1.0
-_TO_CANCEL_S = 2.0
 #: How long a node may take to admit an acquisition that others could take: one that hangs has no more of the others' time.
 TO_BE_TAKEN_S = 4.0
+# All from memory; a node that is under load has answered within milliseconds. Twice as long after each round in which nobody did.
+_TO_QUOTE_S = 1.0
+_MOST_TO_QUOTE_S = TO_BE_TAKEN_S
+# A patient lies on the table, and a question costs a node next to nothing.
+_BETWEEN_ROUNDS_S = 0.5
+_LEAST_TO_ANSWER_S = 1.0
+_TO_CANCEL_S = 2.0
 
 
 def move_request(job_id: str, header: acquisition_pb2.AcquisitionHeader) -> acquisition_pb2.AcquireRequest:
@@ -40,21 +43,27 @@ class Failover:
         self.ask_after_s = after_s / 2
         self._nodes = nodes
         self._channel = channel.anew() if self.possible else None
-        self._round: Deque[str] = collections.deque()  # what is left of it
+        self._to_quote_s = _TO_QUOTE_S  # in the next round
+        self._round: Deque[str] = collections.deque()  # what is left of it; home is its last
         self._left: Set[str] = set()
 
     def next(self, move: acquisition_pb2.AcquireRequest, home: str) -> str:
         """The node for the next call of what `move` opens elsewhere: `home`, or another. They are asked anew in each round, and come
-        best first; after them it is `home`'s turn."""
+        best first, those that said nothing not at all; after them it is `home`'s turn."""
         if not self._round:
             assert self._channel is not None  # as where it is possible
             others = [node for node in self._nodes if node != home]
-            self._round.extend(rank_nodes(self._channel, others, move.header, _TO_QUOTE_S))
-            self._round.append(home)
+            ranked = rank_nodes(self._channel, others, move.header, self._to_quote_s)
+            self._to_quote_s = _TO_QUOTE_S if ranked else min(2 * self._to_quote_s, _MOST_TO_QUOTE_S)
+            self._round.extend([*ranked, home])
         node = self._round.popleft()
         if node != home:
             self._left.add(node)  # it may take it when nobody waits for that any more
         return node
+
+    def longest_pause(self) -> float:
+        """How long to wait at most before the next call: not at all for a node that said a moment ago that it would take the acquisition."""
+        return 0.0 if len(self._round) > 1 else _BETWEEN_ROUNDS_S
 
     def arrived(self, node: str, home: str) -> None:
         """A call was accepted by `node`, `home` so far."""

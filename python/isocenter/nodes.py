@@ -73,23 +73,21 @@ def _wait_for_all(calls: List[grpc.Future], grace_s: float) -> None:
 
 def rank_nodes(channel: Channel, nodes: List[str], header: acquisition_pb2.AcquisitionHeader, timeout_s: float) -> List[str]:
     """Asks each of `nodes` for a quote, all at once; the names of those that answered (within timeout_s, and a moment after the first that
-    would take it), best first: the node that has this acquisition's job or the other half of its pair, then the earliest predicted finish. A node that is full comes after those that are not. Nodes
-    that cannot be reached or drain are left out, unless that leaves none."""
+    would take it), best first: the node that has this acquisition's job or the other half of its pair, then the earliest predicted finish. A node that is
+    full comes after those that are not. Nodes that cannot be reached or drain are left out."""
     stub = acquisition_pb2_grpc.AcquisitionServiceStub(channel.grpc)
     request = acquisition_pb2.QuoteAcquisitionRequest(header=header)
     calls = [(node, stub.QuoteAcquisition.future(request, timeout=timeout_s, metadata=channel.metadata(node))) for node in nodes]
     _wait_for_all([call for _, call in calls], _AFTER_THE_FIRST_S)
     ranked = []
     for node, call in calls:
-        if call.cancelled():
+        if call.cancelled() or not answered(call.code()):
             continue
         refused = call.exception() is not None
         quote = acquisition_pb2.AcquisitionQuote() if refused else call.result()
         order = (not quote.holds_related_job, refused, quote.predicted_finish_seconds, quote.wait_seconds, quote.active_jobs)
-        ranked.append((order, node, answered(call.code())))
-    if any(spoke for _, _, spoke in ranked):
-        ranked = [entry for entry in ranked if entry[2]]
-    return [node for _, node, _ in sorted(ranked, key=lambda entry: entry[0])]
+        ranked.append((order, node))
+    return [node for _, node in sorted(ranked, key=lambda entry: entry[0])]
 
 
 def node_of_job(channel: Channel, nodes: List[str], job_id: str, timeout_s: float) -> str:

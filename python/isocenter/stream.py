@@ -250,7 +250,8 @@ def _open_once(channel: Channel, acquisition: Acquisition, header, options: dict
     """One attempt, at the best node that takes it."""
     opening = acquisition_pb2.AcquireRequest(header=header)
     nodes = list_nodes(channel, options["admission_timeout_s"])
-    ranked = rank_nodes(channel, nodes, header, options["admission_timeout_s"]) or [""]
+    # Where nobody answers, the call itself is to say why.
+    ranked = rank_nodes(channel, nodes, header, options["admission_timeout_s"]) or nodes or [""]
     refusal: Optional[IsocenterError] = None
     for node in ranked:
         limit_s = options["admission_timeout_s"]

@@ -251,6 +251,28 @@ TEST(Failover, ANodeThatHangsWhenItIsToGoOnIsPassedByAndToldSo) {
   EXPECT_TRUE(nodes.Get("a").cancelled.empty());
 }
 
+TEST(Failover, ANodeThatSaysNothingIsNotGoneTo) {
+  TwoNodes nodes;
+  nodes.Change("a", [](TwoNodes::Node& a) { a.dies_at_frame = 5; });
+  nodes.Change("b", [](TwoNodes::Node& b) { b.hangs_when_asked = b.hangs_when_begun = true; });
+  Console console(nodes);
+  std::thread restart([&] {
+    while (!nodes.Get("a").away) absl::SleepFor(absl::Milliseconds(5));
+    absl::SleepFor(absl::Seconds(1));
+    nodes.Change("a", [](TwoNodes::Node& a) {
+      a.away = false;
+      a.dies_at_frame = -1;
+    });
+  });
+  const absl::Time began = absl::Now();
+  const auto result = console.SendAll();
+  restart.join();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_LT(absl::Now() - began, absl::Seconds(4));  // which one that said it would has
+  EXPECT_EQ(console.stream->node(), "a");
+  EXPECT_TRUE(nodes.Get("b").cancelled.empty());
+}
+
 TEST(Failover, FramesThatWereNotKeptStayWithTheirNode) {
   TwoNodes nodes;
   nodes.Change("a", [](TwoNodes::Node& a) { a.dies_at_frame = 15; });

@@ -123,20 +123,23 @@ class RoomCampaign(cluster.ClusterTest):
             f"last frame to result: {milliseconds([s['ended'] - s['last_frame'] for s in scans if s['outcome'] == 'completed'])}",
             flush=True,
         )
-        for kind, waits in sorted(self.first_frames(scans, told).items()):
-            print(f"{kind}: first frame at the next node after {milliseconds(waits)}", flush=True)
+        for kind, waits in sorted(self.moves(scans, told).items()):
+            print(f"{kind}: taken by the next node after {milliseconds([taken for taken, _ in waits])}", flush=True)
+            caught_up = [new for _, new in waits if new is not None]
+            print(f"{kind}: first frame there that no node had acknowledged {milliseconds(caught_up)}", flush=True)
 
     @staticmethod
-    def first_frames(scans, told):
-        """{kind: from the fault, or from the scan's begin where that was later, to the next node's first frame}"""
+    def moves(scans, told):
+        """{kind: [(taken, new)]}, seconds from the fault, or from the scan's begin where that was later, until the next node had admitted
+        the scan, which its frames follow at once, and until it had, after all that were sent again, one that no node had before"""
         waits = collections.defaultdict(list)
         for scan in scans:
             left = scan["first_node"]
             for move in scan["moves"]:
                 guilty = [fault for fault in told if fault.node == left and fault.began <= move["accepted"]]
-                if move["first_acknowledged"] is not None:
-                    since = max(guilty[-1].began, scan["begun"]) if guilty else scan["begun"]
-                    waits[guilty[-1].kind if guilty else "no fault"].append(move["first_acknowledged"] - since)
+                since = max(guilty[-1].began, scan["begun"]) if guilty else scan["begun"]
+                new = move["first_acknowledged"]
+                waits[guilty[-1].kind if guilty else "no fault"].append((move["accepted"] - since, new and new - since))
                 left = move["node"]
         return waits
 
