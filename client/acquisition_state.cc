@@ -1,6 +1,8 @@
 #include "client/acquisition_state.h"
 
 #include <algorithm>
+#include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,12 +21,26 @@ constexpr absl::Duration kMovedOn = absl::Seconds(5);
 // For a node whose turn it is to be tried again.
 constexpr absl::Duration kLeastToAnswer = absl::Seconds(1);
 
+// For a write that was under way when its call ended. One that the transport has begun ends with
+// the connection, which may be half a minute later: a proxy reads no more of it while it cannot get
+// rid of what it has for a node that hangs.
+constexpr absl::Duration kToBeWritten = absl::Milliseconds(100);
+
 // gRPC hands their addresses back, as pointers to what it never touches.
 constexpr CallEvent kEvents[] = {kStarted, kRead, kWritten, kFinished};
 void* Tag(CallEvent event) { return const_cast<CallEvent*>(&kEvents[event]); }
 
 std::string AcquireMethod() {
   return absl::StrCat("/", v1::AcquisitionService::service_full_name(), "/Acquire");
+}
+
+/// Until nothing is left of a call.
+void Drain(grpc::CompletionQueue& queue) {
+  queue.Shutdown();
+  void* none = nullptr;
+  bool ok = false;
+  while (queue.Next(&none, &ok)) {
+  }
 }
 
 grpc::ByteBuffer Serialize(const v1::AcquireRequest& request) {
@@ -118,27 +134,37 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
     finish_written = false;
   }
   c.stream->StartCall(Tag(kStarted));
-  const absl::Time admission_deadline = absl::Now() + limit;
-  for (bool over = false; !over;) {
+  HandleEvents(opening, absl::Now() + limit, c);
+  {
+    absl::MutexLock lock(&mutex);
+    call = nullptr;
+    c.stuck = std::exchange(writing, false);
+  }
+  if (!c.stuck) Drain(c.queue);
+  // What was sent may fill the connection to the proxy: nothing passes it there.
+  if (c.stuck || c.silent) channel = channel.Anew();
+  c.moved_on = c.moved_on || absl::Now() - c.accepted > kMovedOn;
+  return EndOf(c, limit);
+}
+
+void AcquisitionStream::State::HandleEvents(const v1::AcquireRequest& opening,
+                                            absl::Time admission_deadline, Call& c) {
+  absl::Time end = absl::InfiniteFuture();
+  for (;;) {
     void* tag = nullptr;
     bool ok = false;
-    const absl::Time until = NextLook(c, admission_deadline);
+    const absl::Time until = c.finished ? end : NextLook(c, admission_deadline);
     if (c.queue.AsyncNext(&tag, &ok, absl::ToChronoTime(until)) == grpc::CompletionQueue::TIMEOUT) {
+      if (c.finished) return;
       WaitedInVain(c);
       continue;
     }
     OnEvent(*static_cast<const CallEvent*>(tag), ok, opening, c);
+    if (!c.finished) continue;
+    end = std::min(end, absl::Now() + kToBeWritten);
     absl::MutexLock lock(&mutex);
-    over = c.finished && !writing;
-    if (over) call = nullptr;
+    if (!writing) return;
   }
-  c.queue.Shutdown();
-  void* none = nullptr;
-  bool ok = false;
-  while (c.queue.Next(&none, &ok)) {
-  }
-  c.moved_on = c.moved_on || absl::Now() - c.accepted > kMovedOn;
-  return EndOf(c, limit);
 }
 
 absl::Time AcquisitionStream::State::NextLook(const Call& c, absl::Time admission_deadline) const {
@@ -160,8 +186,6 @@ void AcquisitionStream::State::WaitedInVain(Call& c) {
       return;
     }
     c.silent = true;
-    // What was sent to the node may fill the connection to the proxy: nothing passes it there.
-    channel = channel.Anew();
   } else {
     c.late = true;
   }
@@ -276,7 +300,8 @@ v1::AcquireRequest AcquisitionStream::State::GoOn(const Reconnect& reconnect, Ca
 void AcquisitionStream::State::Run(v1::AcquireRequest opening, absl::Duration limit) {
   Reconnect reconnect(options.reconnect_timeout);
   for (bool again = false;; again = true) {
-    Call c;
+    auto owned = std::make_unique<Call>();
+    Call& c = *owned;
     if (again) {
       opening = GoOn(reconnect, c);
       limit = std::min(options.admission_timeout, reconnect.Left(absl::Now()));
@@ -296,6 +321,9 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening, absl::Duration li
     if (!options.trace_parent.empty()) c.context.AddMetadata("traceparent", options.trace_parent);
     const absl::Status broken = RunCall(opening, limit, c);
     std::optional<absl::Status> verdict = Verdict(broken, c, reconnect);
+    if (c.stuck) {  // nobody waits for it
+      std::thread([left = std::move(owned)] { Drain(left->queue); }).detach();
+    }
     if (!verdict && options.on_interrupted) options.on_interrupted(broken);
     absl::ReleasableMutexLock lock(&mutex);
     if (verdict) {

@@ -55,6 +55,7 @@ struct AcquisitionStream::State {
     bool answered = false;
     grpc::Status status;
     bool finished = false;  // `status` is there
+    bool stuck = false;     // with a write that the transport has begun and cannot get rid of
   };
 
   State(const ServiceChannel& service, AcquisitionStreamOptions stream_options,
@@ -102,6 +103,8 @@ struct AcquisitionStream::State {
   /// One call, from its first message to its status.
   /// `limit`: how long the answer to the first message may take.
   absl::Status RunCall(const v1::AcquireRequest& opening, absl::Duration limit, Call& c);
+  /// The call's events, until it is over or `stuck`.
+  void HandleEvents(const v1::AcquireRequest& opening, absl::Time admission_deadline, Call& c);
   /// Until when events are waited for before WaitedInVain.
   absl::Time NextLook(const Call& c, absl::Time admission_deadline) const;
   /// Nothing has come: ends a call whose answer is late, or whose node is silent and gone.
