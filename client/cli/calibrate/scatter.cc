@@ -102,7 +102,8 @@ absl::Status FitKernels(const Options& options, OpenedSet opened) {
   ISO_ASSIGN_OR_RETURN(const calibrate::ScatterFit fit,
                        calibrate::FitScatter(views, shape, opened.calibration.mu_water_per_mm));
   return Write(std::move(opened), fit.kernels,
-               {"scatter", fit.figures, PictureOf(fit, views[0], shape)}, options.set);
+               {"scatter", fit.figures, PictureOf(fit, views[0], shape), fit.warnings},
+               options.set);
 }
 
 absl::Status StateFraction(const Options& options, OpenedSet opened) {

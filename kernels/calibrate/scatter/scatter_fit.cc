@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unsupported/Eigen/LevenbergMarquardt>
 #include <unsupported/Eigen/NumericalDiff>
 
@@ -148,6 +149,7 @@ absl::Status CheckViews(const std::vector<ScatterView>& views, const CoarseShape
 
 struct Measured {
   double thickest_mm = 0, largest_ratio = 0;
+  double least_thickest_mm = std::numeric_limits<double>::infinity();  // of a view
   double scatter = 0, share = 0;  // root mean squares, of air and of all that arrives
 };
 
@@ -156,15 +158,18 @@ Measured Measure(const std::vector<ScatterView>& views, double mu) {
   double squares = 0, shares = 0;
   size_t blocks = 0;
   for (const ScatterView& view : views) {
+    double thickest_mm = 0;
     for (size_t b = 0; b < view.primary.size(); ++b) {
       const double primary = std::max(kLeastSignal, view.primary[b]);
-      measured.thickest_mm = std::max(measured.thickest_mm, -std::log(primary) / mu);
+      thickest_mm = std::max(thickest_mm, -std::log(primary) / mu);
       measured.largest_ratio = std::max(measured.largest_ratio, view.scatter[b] / primary);
       const double share = Weight(view, b) * view.scatter[b];
       squares += view.scatter[b] * view.scatter[b];
       shares += share * share;
       ++blocks;
     }
+    measured.thickest_mm = std::max(measured.thickest_mm, thickest_mm);
+    measured.least_thickest_mm = std::min(measured.least_thickest_mm, thickest_mm);
   }
   measured.scatter = std::sqrt(squares / static_cast<double>(blocks));
   measured.share = std::sqrt(shares / static_cast<double>(blocks));
@@ -248,6 +253,12 @@ absl::StatusOr<ScatterFit> FitScatter(const std::vector<ScatterView>& views,
                  missed,
                  {"groups of kernels", static_cast<double>(best.groups.size()), ""},
                  {"thickest water", measured.thickest_mm, "mm"}};
+  if (measured.least_thickest_mm > kOneThickness * measured.thickest_mm) {
+    fit.warnings.push_back(
+        absl::StrFormat("all objects are as thick as %.0f mm of water: in thinner and thicker ones "
+                        "HU may be off by 50 and more; give one of another thickness, too",
+                        measured.thickest_mm));
+  }
   if (missed.value <= kMostScatterMissedPercent) return fit;
   return NotGoodEnough(missed, absl::StrFormat("at most %g %%", kMostScatterMissedPercent),
                        "does one acquisition have the other's primary, and no scatter?");

@@ -1,6 +1,7 @@
 // Scatter kernels, from frames of an object with and without its scatter.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,6 +24,9 @@ inline constexpr double kLeastScatterPercent = 0.1;
 /// Root mean square of what the kernels miss, of the scatter's (%), both relative to all that
 /// arrives: where little does, scatter counts.
 inline constexpr double kMostScatterMissedPercent = 15;
+/// Thickest water of the view that has least of it, of that of the view that has most: above, the
+/// kernels know one thickness of object.
+inline constexpr double kOneThickness = 0.9;
 
 /// What ops::CorrectScatter estimates when it knows the primary.
 std::vector<double> PredictScatter(const ops::ScatterKernels& kernels, const CoarseShape& shape,
@@ -32,6 +36,7 @@ struct ScatterFit {
   ops::ScatterKernels kernels;
   std::vector<double> missed;  // blocks of the first view: predicted less measured
   Figures figures;
+  std::vector<std::string> warnings;
 };
 
 /// The kernels whose PredictScatter comes closest to all views, relative to all that arrives

@@ -125,6 +125,17 @@ TEST(ScatterFit, ExplainsScatterOfOtherObjects) {
   EXPECT_LT(std::sqrt(missed / squares), 0.06);
 }
 
+TEST(ScatterFit, OneThicknessIsWarnedOf) {
+  const std::vector<ScatterView> views = Views();
+  const auto several = FitScatter(views, CoarseShape(kDetector), kMu);
+  ASSERT_TRUE(several.ok()) << several.status();
+  EXPECT_TRUE(several->warnings.empty());
+  const auto one = FitScatter({views[1], views[1]}, CoarseShape(kDetector), kMu);
+  ASSERT_TRUE(one.ok()) << one.status();
+  ASSERT_EQ(one->warnings.size(), 1u);
+  EXPECT_THAT(one->warnings[0], HasSubstr("as thick as 140 mm of water"));
+}
+
 TEST(ScatterFit, RefusesWhatIsNoScatter) {
   const CoarseShape shape(kDetector);
   const auto error = [&](const std::vector<ScatterView>& views, double mu = kMu) {
