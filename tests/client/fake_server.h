@@ -306,7 +306,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
     response->set_refines_job_id(request->job_id());
     const std::string& reference = request->second_pass().reference_job_id();
     // Unless it is to be as a service that does not know the field.
-    if (reference != "unknown-field") {
+    if (!reference.empty() && reference != "unknown-field") {
       response->mutable_second_pass()->set_reference_job_id(reference);
     }
     return grpc::Status::OK;
