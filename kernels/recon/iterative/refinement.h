@@ -45,7 +45,8 @@ class Refinement {
   virtual absl::Status SetReference(ReferenceVolume reference);
 
   /// After the last frame. `hounsfield` [z][y][x] is where to begin, or empty for zero. Errors:
-  /// FAILED_PRECONDITION (frames or the reference missing), INVALID_ARGUMENT (shape, values that are not finite).
+  /// FAILED_PRECONDITION (frames or the reference missing), INVALID_ARGUMENT (shape, values that
+  /// are not finite).
   virtual absl::Status Start(HostView3<const float> hounsfield) = 0;
 
   /// The next part of the work: chunk_views views forward or back, or an update of the volume. It

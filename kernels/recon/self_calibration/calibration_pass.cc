@@ -48,13 +48,11 @@ absl::Status CalibrationPass::Search(LineStore& lines) {
   CalibrationSearch search = DefaultCalibrationSearch(plan_.again.settings);
   if (reference_) search.reference = &*reference_;
   ISO_ASSIGN_OR_RETURN(
-      found_, CalibrateFromFrames(measured, search, frames, {}, registry_, *device,
-                                  [this](double done) {
-                                    done_ = done;
-                                    return stop_ ? absl::CancelledError(
-                                                       "the self-calibration was stopped")
-                                                 : absl::OkStatus();
-                                  }));
+      found_,
+      CalibrateFromFrames(measured, search, frames, {}, registry_, *device, [this](double done) {
+        done_ = done;
+        return stop_ ? absl::CancelledError("the self-calibration was stopped") : absl::OkStatus();
+      }));
   reference_.reset();
   done_ = 1;
   if (!found_.found()) return absl::OkStatus();

@@ -17,9 +17,9 @@
 
 namespace isocenter::recon {
 
-/// Of the host, with the reference and what makes it, while it searches and while the volume is made
-/// again: the search works on a device of the host's cores alone, whatever the plan's devices are.
-/// Needs of `plan` its settings and `again`. Errors: those of CalibrationMemoryOf and
+/// Of the host, with the reference and what makes it, while it searches and while the volume is
+/// made again: the search works on a device of the host's cores alone, whatever the plan's devices
+/// are. Needs of `plan` its settings and `again`. Errors: those of CalibrationMemoryOf and
 /// ReferenceMakerOf.
 absl::StatusOr<int64_t> CalibrationPassBytes(const SecondPassPlan& plan,
                                              const ops::Registry& registry);

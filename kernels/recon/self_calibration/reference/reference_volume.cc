@@ -34,8 +34,7 @@ VolumeGrid BlockGrid(const VolumeGrid& grid, BlockSize of) {
 
 // A slice of `made`: means of blocks of `value(i, j, k)`, k from 0 to of.z.
 template <class Value>
-void AppendSlice(const VolumeGrid& made, BlockSize of, const Value& value,
-                 std::vector<float>& mu) {
+void AppendSlice(const VolumeGrid& made, BlockSize of, const Value& value, std::vector<float>& mu) {
   for (int j = 0; j < made.ny; ++j) {
     for (int i = 0; i < made.nx; ++i) {
       double sum = 0;
@@ -52,9 +51,7 @@ void AppendSlice(const VolumeGrid& made, BlockSize of, const Value& value,
 }  // namespace
 
 ReferenceMaker::ReferenceMaker(const VolumeGrid& grid, double mu_water_per_mm, double voxel_mm)
-    : given_(grid),
-      mu_water_per_mm_(mu_water_per_mm),
-      block_(BlockOf(grid, voxel_mm)) {
+    : given_(grid), mu_water_per_mm_(mu_water_per_mm), block_(BlockOf(grid, voxel_mm)) {
   made_ = BlockGrid(grid, block_);
 }
 

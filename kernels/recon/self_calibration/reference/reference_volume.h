@@ -55,7 +55,7 @@ class ReferenceMaker {
   VolumeGrid given_, made_;
   double mu_water_per_mm_;
   BlockSize block_;
-  int done_ = 0;       // slices of the reference
+  int done_ = 0;  // slices of the reference
   std::vector<float> mu_;
 };
 

@@ -198,8 +198,8 @@ TEST(CalibrationPass, HoldsAnEarlierVolumeBesideTheFramesAsOnFiles) {
   EXPECT_LT(Norm(found->reference->patient.shift_mm - Vec3{-3, 2, -4}), 2);  // half a voxel
 
   const auto device = OpenDevice("cpu");
-  const auto reference = MakeReference(earlier.grid, earlier.view(), kMuWater,
-                                       ReferenceVoxelMm(scan.acquisition));
+  const auto reference =
+      MakeReference(earlier.grid, earlier.view(), kMuWater, ReferenceVoxelMm(scan.acquisition));
   ASSERT_TRUE(reference.ok()) << reference.status();
   CalibrationSearch search = DefaultCalibrationSearch(kFdk);
   search.reference = &*reference;
@@ -245,8 +245,8 @@ TEST(CalibrationPass, CountsTheMemoryOfItsReference) {
 }
 
 TEST(CalibrationPass, TakesAReferenceOnlyWhereItsSettingsHaveOne) {
-  const absl::Status without = ValidateSecondPassSettings(
-      {.bone = true, .reference = CenteredGrid(9, 9, 9, {1, 1, 1})});
+  const absl::Status without =
+      ValidateSecondPassSettings({.bone = true, .reference = CenteredGrid(9, 9, 9, {1, 1, 1})});
   EXPECT_EQ(without.message(), "a reference is set without self_calibrate; legal is one with it");
   const SmallScan scan = Head(0);
   const auto device = OpenDevice("cpu");
