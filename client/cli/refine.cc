@@ -304,8 +304,7 @@ void AddRefineCommand(flags::Command program) {
   command
       .Add("--reference", options->reference,
            "with --self-calibrate: a completed job of another acquisition of the same patient, "
-           "whose "
-           "stored volume is held beside the frames")
+           "whose stored volume is held beside the frames")
       .Type("JOB");
   command
       .Add("--phase", options->phase,

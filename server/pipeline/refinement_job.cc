@@ -72,7 +72,9 @@ void RefinementJob::SeekRun(RunMaker& runs) {
   auto run = runs.MakeRefinement(input->acquisition, input->calibration, grid_, request_, urgency_);
   if (run.ok()) {
     const absl::Status opened = OpenReference(**run);
-    return opened.ok() ? StartRun(*std::move(run)) : Fail(opened);
+    if (opened.ok()) return StartRun(*std::move(run));
+    run = opened;  // its memory is free before the job ends, and others look for places
+    return Fail(opened);
   }
   // What does not fit beside nothing never fits.
   const bool may_fit_later = absl::IsResourceExhausted(run.status()) && others_hold;
