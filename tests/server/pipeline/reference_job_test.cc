@@ -108,12 +108,13 @@ TEST_F(ReferenceJobTest, RefusesWhatIsNone) {
               AllOf(HasSubstr("of the patient 'P2'"), HasSubstr("is of the patient 'P1'"),
                     HasSubstr("legal is a job of the same patient")));
 
-  const Live unfinished = Begin();
+  Live unfinished = Begin();
   const absl::Status receiving = Refusal(id, unfinished.id);
   EXPECT_EQ(receiving.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(receiving.message()),
               HasSubstr("which is receiving; legal is a completed job"));
   EXPECT_TRUE(service_->engine->Cancel(unfinished.id, absl::CancelledError("enough")).ok());
+  unfinished.console.reset();  // which keeps the frames
   ExpectNothingHeld();
 }
 
@@ -165,13 +166,14 @@ TEST_F(ReferenceJobTest, ARepeatedRequestIsOfTheSameReference) {
 TEST_F(ReferenceJobTest, OneThatIsRemovedWhileItWaitsFailsTheJob) {
   Start({.max_active_jobs = 1, .retention = absl::Hours(1)});
   const std::string earlier = Acquire(), id = Acquire();
-  const Live scan = Begin();  // has the only place
+  Live scan = Begin();  // has the only place
   const std::string waiting = Accepted(id, earlier);
   AwaitPlacesSought();
   ASSERT_FALSE(jobs::HasEnded(Job(waiting).state));
   ASSERT_TRUE(service_->table->Delete(earlier).ok());
   std::filesystem::remove(FileOf(earlier));
   EXPECT_TRUE(service_->engine->Cancel(scan.id, absl::CancelledError("enough")).ok());
+  scan.console.reset();
   const jobs::Job job = AwaitEnd(waiting);
   EXPECT_EQ(job.state, JobState::kFailed);
   EXPECT_EQ(job.error.code(), absl::StatusCode::kFailedPrecondition);
