@@ -59,7 +59,7 @@ TEST(JobJsonTest, WhereTheDetectorWasComesBack) {
   job.refinement.self_calibration = {
       .found = true, .smooth = true, .largest_smooth_mm = 0.75, .moves = {{0.5, -0.25}, {}}};
   // As before there were references.
-  EXPECT_EQ(JobToJson(job).find("reference"), std::string::npos);
+  EXPECT_EQ(JobToJson(job).find("\"reference"), std::string::npos);
   job.refinement.second_pass->reference_job_id = "job-1";
   job.refinement.self_calibration->reference = {
       .taken = true, .patient = {.turn_z_deg = 4}, .covered = 0.75, .similarity_after = 0.9375};
