@@ -499,6 +499,7 @@ TEST_F(ResultStoreTest, ASelfCalibrationNamesItsReference) {
                       .projector = "joseph",
                       .second_pass = jobs::SecondPassFacts{.self_calibrate = true,
                                                            .reference_job_id = "earlier-7"},
+                      .frame_of_reference_uid = "1.2.3.5",
                       .self_calibration = jobs::SelfCalibrationFacts{.found = found}};
     const auto files = StoreAndList(job, TestVolume(job.grid));
     DcmFileFormat file;
