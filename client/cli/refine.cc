@@ -37,6 +37,7 @@ struct Options {
   int gates = 0;  // 0: not of the whole cycle
   bool metal = false, bone = false, scatter = false, cone_beam = false, motion = false;
   bool self_calibrate = false;
+  std::string reference;  // id of a job
   bool batch = false;
   bool wait = false;
   std::vector<std::string> curves;
@@ -125,6 +126,14 @@ absl::Status CheckMotionFlags(const Options& options) {
     return flags::WrongUsage(
         absl::StrCat(first, " with ", last, "; legal is one of them, both begin with the frames"));
   }
+  if (!options.reference.empty() && !options.self_calibrate) {
+    return flags::WrongUsage("--reference without --self-calibrate, which holds it beside frames");
+  }
+  if (!options.reference.empty() && options.reference == options.job_id) {
+    return flags::WrongUsage(absl::StrCat("--reference is ", options.reference,
+                                          ", whose frames are refined; legal is an earlier job of "
+                                          "the same patient"));
+  }
   if (options.poses.empty()) return absl::OkStatus();
   if (!options.motion) return flags::WrongUsage("--poses without --motion, which finds them");
   return formats::CheckFileDestination(options.PosesDestination());
@@ -174,6 +183,7 @@ v1::RefineJobRequest RequestOf(const Options& options) {
     request.mutable_second_pass()->set_cone_beam(options.cone_beam);
     request.mutable_second_pass()->set_motion(options.motion);
     request.mutable_second_pass()->set_self_calibrate(options.self_calibrate);
+    request.mutable_second_pass()->set_reference_job_id(options.reference);
   }
   if (OfPhase(options)) {
     request.mutable_phase()->set_phase(options.phase.value_or(0));
@@ -183,16 +193,22 @@ v1::RefineJobRequest RequestOf(const Options& options) {
   return request;
 }
 
-/// The service's answer, which is of the phase that was asked for. Errors: those of
-/// JobClient::Refine; FAILED_PRECONDITION (a service of before there were phases). A service of
-/// before there was a pass refuses it as one for nothing.
+/// The service's answer, which is of the phase and the reference that were asked for. Errors: those
+/// of JobClient::Refine; FAILED_PRECONDITION (a service of before there were phases, or
+/// references). A service of before there was a pass refuses it as one for nothing.
 absl::StatusOr<v1::Job> Ask(const client::JobClient& jobs, const v1::RefineJobRequest& request) {
   ISO_ASSIGN_OR_RETURN(v1::Job job, jobs.Refine(request));
-  if (!request.has_phase() || job.has_phase()) return job;
-  return absl::FailedPreconditionError(
-      absl::StrCat("the service knows no phases, and job ", job.job_id(),
-                   " is of all frames; legal is a service of this version (`isocenter cancel ",
-                   job.job_id(), "` ends the job)"));
+  const auto lacks = [&](absl::string_view what, absl::string_view instead) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the service knows no ", what, ", and job ", job.job_id(), " is of ", instead,
+                     "; legal is a service of this version (`isocenter cancel ", job.job_id(),
+                     "` ends the job)"));
+  };
+  if (request.has_phase() && !job.has_phase()) return lacks("phases", "all frames");
+  if (job.second_pass().reference_job_id() != request.second_pass().reference_job_id()) {
+    return lacks("references", "frames alone");
+  }
+  return job;
 }
 
 /// A job for each phase of the cycle. The first request is refused where any of them would be.
@@ -256,6 +272,7 @@ void AddRefineCommand(flags::Command program) {
       "  isocenter refine JOB --metal --bone\n"
       "  isocenter refine JOB --motion --poses found.csv\n"
       "  isocenter refine JOB --self-calibrate --wait\n"
+      "  isocenter refine JOB --self-calibrate --reference EARLIER --wait\n"
       "  isocenter refine JOB --phase 0.75\n"
       "Needs the job's frames, which the server keeps for a while after a job has ended.\n"
       "Exit code 0: accepted, or with --wait completed; 1: refused, failed or cancelled.");
@@ -284,6 +301,11 @@ void AddRefineCommand(flags::Command program) {
   command.AddSwitch("--self-calibrate", options->self_calibrate,
                     "look in the frames for where the detector was and reconstruct with matrices "
                     "that are corrected; beside none of the others (docs/self-calibration.md)");
+  command
+      .Add("--reference", options->reference,
+           "with --self-calibrate: a completed job of another acquisition of the same patient, "
+           "whose stored volume is held beside the frames")
+      .Type("JOB");
   command
       .Add("--phase", options->phase,
            "a volume of the frames that were taken around this phase of a moving organ's cycle, 0 "

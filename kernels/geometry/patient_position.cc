@@ -29,6 +29,21 @@ const Position& At(PatientPosition position) { return kPositions[static_cast<siz
 /// -0 would be written as "-0".
 Vec3 WithoutMinusZero(Vec3 v) { return {v.x + 0.0, v.y + 0.0, v.z + 0.0}; }
 
+/// With origin and axes where `turn` has them.
+template <class Turn>
+VolumeGrid Turned(const VolumeGrid& grid, const Turn& turn) {
+  VolumeGrid turned = grid;
+  turned.origin = turn(grid.origin);
+  for (size_t column = 0; column < 3; ++column) {
+    const auto& d = grid.direction;
+    const Vec3 axis = turn({d[column], d[3 + column], d[6 + column]});
+    turned.direction[column] = axis.x;
+    turned.direction[3 + column] = axis.y;
+    turned.direction[6 + column] = axis.z;
+  }
+  return turned;
+}
+
 }  // namespace
 
 absl::string_view Name(PatientPosition position) { return At(position).name; }
@@ -67,16 +82,11 @@ ProjectionMatrix MatrixForWorld(PatientPosition position, const ProjectionMatrix
 }
 
 VolumeGrid PatientGrid(const VolumeGrid& grid, PatientPosition position) {
-  VolumeGrid turned = grid;
-  turned.origin = WorldToPatient(position, grid.origin);
-  for (size_t column = 0; column < 3; ++column) {
-    const auto& d = grid.direction;
-    const Vec3 axis = WorldToPatient(position, {d[column], d[3 + column], d[6 + column]});
-    turned.direction[column] = axis.x;
-    turned.direction[3 + column] = axis.y;
-    turned.direction[6 + column] = axis.z;
-  }
-  return turned;
+  return Turned(grid, [position](Vec3 world) { return WorldToPatient(position, world); });
+}
+
+VolumeGrid WorldGrid(const VolumeGrid& of_patient, PatientPosition position) {
+  return Turned(of_patient, [position](Vec3 patient) { return PatientToWorld(position, patient); });
 }
 
 }  // namespace isocenter

@@ -37,5 +37,7 @@ ProjectionMatrix MatrixForWorld(PatientPosition position, const ProjectionMatrix
 
 /// The same voxels in the same order, with origin and direction in the axes of the patient.
 VolumeGrid PatientGrid(const VolumeGrid& grid, PatientPosition position);
+/// The inverse.
+VolumeGrid WorldGrid(const VolumeGrid& of_patient, PatientPosition position);
 
 }  // namespace isocenter

@@ -210,7 +210,10 @@ std::string PlanText(const SecondPassPlan& plan) {
   if (plan.settings.bone) against.push_back("hardening by bone");
   if (plan.settings.cone_beam) against.push_back("the cone-beam artefact");
   if (plan.settings.motion) against.push_back("motion");
-  if (plan.settings.self_calibrate) against.push_back("a detector elsewhere");
+  if (plan.settings.self_calibrate) {
+    against.push_back(plan.settings.reference ? "a detector elsewhere, by an earlier volume, too"
+                                              : "a detector elsewhere");
+  }
   return absl::StrCat("second pass against ", absl::StrJoin(against, " and "),
                       "\ngrid: ", Grid(plan.grid), "\nmethods: ", plan.methods,
                       "\nviews at once: ", plan.chunk_views, "\nslices at once: ", plan.slab_slices,

@@ -10,7 +10,7 @@ import numpy as np
 
 from isocenter import checks, progress as told_of
 from isocenter.channel import Channel
-from isocenter.errors import DataLoss, DeadlineExceeded, Internal, ResourceExhausted, from_code, from_grpc
+from isocenter.errors import DataLoss, DeadlineExceeded, FailedPrecondition, Internal, ResourceExhausted, from_code, from_grpc
 from isocenter.events import Preview, enum_word
 from isocenter.geometry import Grid
 from isocenter.reconnect import Reconnect
@@ -116,7 +116,8 @@ class Job:
         phase_width: float = 0,
     ) -> "Job":
         """A new job that refines the volume from the frames that the service still has. protocol: one with a refinement; or
-        second_pass: what is corrected for. deadline_s: from now, up to 604800; 0: as the protocol says. request_id: the same one
+        second_pass: what is corrected for; its reference_job_id is a job whose volume is held beside the frames of self_calibrate,
+        of which a service that knows no references raises FailedPrecondition. deadline_s: from now, up to 604800; 0: as the protocol says. request_id: the same one
         again makes no second job. phase: a volume of the frames around this phase of a moving organ's cycle, 0 to less than 1, which
         the job's frames must have told; phase_width: the part of the cycle whose frames count half and more, 0: 0.2."""
         if job_class not in _ACTIVE_CLASSES:
@@ -132,7 +133,12 @@ class Job:
             if phase is None
             else jobs_pb2.PhaseWindow(phase=checks.phase("phase", phase), width=checks.real("phase_width", phase_width, 0, 1)),
         )
-        return Job(self._channel, unary(self._channel, self._stub.RefineJob, request, _TO_REFINE_S).job_id)
+        answer = unary(self._channel, self._stub.RefineJob, request, _TO_REFINE_S)
+        if answer.second_pass.reference_job_id != request.second_pass.reference_job_id:
+            raise FailedPrecondition(
+                f"the service knows no references, and job {answer.job_id} is of frames alone; legal is a service of this version"
+            )
+        return Job(self._channel, answer.job_id)
 
     def _download(self, result_format) -> Iterator[jobs_pb2.DownloadResultResponse]:
         request = jobs_pb2.DownloadResultRequest(job_id=self.job_id, format=result_format)

@@ -341,6 +341,16 @@ absl::Status CheckHasCalibration(const Protocol& protocol) {
                    "CALIBRATION_POLICY_REQUIRE"));
 }
 
+/// Of which job a volume is an earlier one is known when a job is refined, and not before.
+absl::Status CheckNamesNoJob(const v1::ReconstructionProtocol& protocol) {
+  const std::string& job = protocol.refinement().second_pass().reference_job_id();
+  if (job.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "protocol '", protocol.name(), "': refinement.second_pass.reference_job_id is '", job,
+      "'; legal is none in a protocol: `isocenter refine JOB --self-calibrate --reference JOB2` "
+      "names one"));
+}
+
 }  // namespace
 
 absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) {
@@ -358,6 +368,7 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
     }
     absl::StatusOr<Protocol> protocol = ProtocolFromProto(entry);
     mistakes.Add(protocol.ok() ? CheckHasCalibration(*protocol) : protocol.status());
+    mistakes.Add(CheckNamesNoJob(entry));
     // Of one that is refused the name is known all the same: who uses it is not mistaken, too.
     book.protocols_[entry.name()] = protocol.ok() ? *std::move(protocol) : Protocol();
   }

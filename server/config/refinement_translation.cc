@@ -121,6 +121,11 @@ absl::StatusOr<recon::SecondPassSettings> SecondPassFromProto(const v1::SecondPa
                                      .cone_beam = second_pass.cone_beam(),
                                      .motion = second_pass.motion(),
                                      .self_calibrate = second_pass.self_calibrate()};
+  const std::string& reference = second_pass.reference_job_id();
+  if (!reference.empty() && !second_pass.self_calibrate()) {
+    return Illegal("second_pass.reference_job_id", absl::StrCat("'", reference, "'"),
+                   "none without self_calibrate");
+  }
   if (second_pass.metal()) settings.metal.emplace();
   const absl::Status valid = recon::ValidateSecondPassSettings(settings);
   if (!valid.ok()) {

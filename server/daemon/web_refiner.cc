@@ -29,7 +29,8 @@ http::RefinementOffer OfferOf(const v1::ReconstructionProtocol& protocol) {
                                               .scatter = second_pass.scatter(),
                                               .cone_beam = second_pass.cone_beam(),
                                               .motion = second_pass.motion(),
-                                              .self_calibrate = second_pass.self_calibrate()};
+                                              .self_calibrate = second_pass.self_calibrate(),
+                                              .reference_job_id = std::nullopt};
     return offer;
   }
   offer.algorithm = NameOf(refinement.algorithm());

@@ -270,6 +270,7 @@ struct IterationReport {
 struct SecondPassFacts {
   bool metal = false, bone = false, scatter = false, cone_beam = false, motion = false;
   bool self_calibrate = false;
+  std::optional<std::string> reference_job_id;  // whose volume is held beside the frames
 };
 
 /// How the object lay in a frame: kernels/geometry's RigidPose, in degrees.
@@ -291,6 +292,15 @@ struct DetectorShift {
   double u_mm = 0, v_mm = 0;
 };
 
+/// What an earlier volume said of where the detector was, as kernels/recon's ReferenceMatch.
+struct ReferenceFacts {
+  bool taken = false;  // its shifts, for those that the frames alone told
+  MotionPose patient;  // who lies so in the scan against the volume, about whose middle it turns
+  double covered = 0;  // share of the frames' line integrals that it knows whole
+  double similarity_before = 0, similarity_after = 0;  // mean gradient correlation
+  double entropy = 0, planes = 0;                      // with its shifts; planes 0: not judged
+};
+
 /// Where the detector was, as kernels/recon found it from the frames.
 struct SelfCalibrationFacts {
   bool found = false;  // else all is where it was, and there are no moves
@@ -301,6 +311,7 @@ struct SelfCalibrationFacts {
   double planes_before = 0, planes_after = 0;
   std::string not_judged;            // why nothing was looked for
   std::vector<DetectorShift> moves;  // one for each frame
+  std::optional<ReferenceFacts> reference;
 };
 
 /// The part of a moving organ's cycle whose frames a volume is made of.

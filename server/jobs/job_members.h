@@ -173,16 +173,17 @@ void VisitMembers(const Visitor& visit, Is<SecondPassFacts> auto& s) {
   visit("cone_beam", s.cone_beam, {.place = 4});
   visit("motion", s.motion, {.place = 5});
   visit("self_calibrate", s.self_calibrate, {.place = 6});
+  visit("reference_job_id", s.reference_job_id, {.place = 7});
 }
 
 template <class Visitor>
 void VisitMembers(const Visitor& visit, Is<MotionPose> auto& p) {
-  visit("shift_x_mm", p.shift_x_mm);
-  visit("shift_y_mm", p.shift_y_mm);
-  visit("shift_z_mm", p.shift_z_mm);
-  visit("turn_x_deg", p.turn_x_deg);
-  visit("turn_y_deg", p.turn_y_deg);
-  visit("turn_z_deg", p.turn_z_deg);
+  visit("shift_x_mm", p.shift_x_mm, {.place = 1});
+  visit("shift_y_mm", p.shift_y_mm, {.place = 2});
+  visit("shift_z_mm", p.shift_z_mm, {.place = 3});
+  visit("turn_x_deg", p.turn_x_deg, {.place = 4});
+  visit("turn_y_deg", p.turn_y_deg, {.place = 5});
+  visit("turn_z_deg", p.turn_z_deg, {.place = 6});
 }
 
 // The page shows how far; poses are for programs.
@@ -203,6 +204,17 @@ void VisitMembers(const Visitor& visit, Is<DetectorShift> auto& s) {
 }
 
 template <class Visitor>
+void VisitMembers(const Visitor& visit, Is<ReferenceFacts> auto& r) {
+  visit("taken", r.taken, {.place = 1});
+  visit("patient", r.patient, {.place = 2});
+  visit("covered", r.covered, {.place = 3});
+  visit("similarity_before", r.similarity_before, {.place = 4});
+  visit("similarity_after", r.similarity_after, {.place = 5});
+  visit("entropy", r.entropy, {.place = 6});
+  visit("planes", r.planes, {.place = 7});
+}
+
+template <class Visitor>
 void VisitMembers(const Visitor& visit, Is<SelfCalibrationFacts> auto& s) {
   visit("found", s.found, {.place = 1});
   visit("constant", s.constant, {.place = 2});
@@ -217,6 +229,7 @@ void VisitMembers(const Visitor& visit, Is<SelfCalibrationFacts> auto& s) {
   visit("planes_after", s.planes_after, {.place = 11});
   visit("not_judged", s.not_judged, {.place = 12});
   visit("moves", s.moves);
+  visit("reference", s.reference, {.place = 13});
 }
 
 template <class Visitor>

@@ -44,6 +44,16 @@ jobs::PositionerScan ScanOf(const std::vector<double>& angles) {
   return scan;
 }
 
+jobs::MotionPose InDegrees(const RigidPose& pose) {
+  const Vec3 shift = pose.shift_mm, turn = pose.turn_rad;
+  return {.shift_x_mm = shift.x,
+          .shift_y_mm = shift.y,
+          .shift_z_mm = shift.z,
+          .turn_x_deg = RadiansToDegrees(turn.x),
+          .turn_y_deg = RadiansToDegrees(turn.y),
+          .turn_z_deg = RadiansToDegrees(turn.z)};
+}
+
 }  // namespace
 
 std::string TrajectoryHash(const Trajectory& trajectory) {
@@ -87,15 +97,7 @@ jobs::MotionFacts MotionFactsOf(const recon::FoundMotion& found) {
                           .entropy_before = found.entropy_before,
                           .entropy_after = found.entropy_after};
   if (!found.moved) return facts;
-  for (const RigidPose& pose : found.poses) {
-    const Vec3 shift = pose.shift_mm, turn = pose.turn_rad;
-    facts.poses.push_back({.shift_x_mm = shift.x,
-                           .shift_y_mm = shift.y,
-                           .shift_z_mm = shift.z,
-                           .turn_x_deg = RadiansToDegrees(turn.x),
-                           .turn_y_deg = RadiansToDegrees(turn.y),
-                           .turn_z_deg = RadiansToDegrees(turn.z)});
-  }
+  for (const RigidPose& pose : found.poses) facts.poses.push_back(InDegrees(pose));
   return facts;
 }
 
@@ -112,6 +114,15 @@ jobs::SelfCalibrationFacts SelfCalibrationFactsOf(const recon::SelfCalibration& 
                                    .planes_before = found.planes_before,
                                    .planes_after = found.planes_after,
                                    .not_judged = found.not_judged};
+  if (const auto& match = found.reference) {
+    facts.reference = {.taken = match->taken,
+                       .patient = InDegrees(match->patient),
+                       .covered = match->covered,
+                       .similarity_before = match->similarity_before,
+                       .similarity_after = match->similarity_after,
+                       .entropy = match->entropy,
+                       .planes = match->planes};
+  }
   if (!found.found()) return facts;
   for (const recon::DetectorMove& move : found.moves) {
     facts.moves.push_back({.u_mm = move.u_mm, .v_mm = move.v_mm});

@@ -1,6 +1,7 @@
 #include "server/pipeline/refinement_job.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -69,10 +70,28 @@ void RefinementJob::SeekRun(RunMaker& runs) {
   // Before it is tried: who holds what is missing may leave meanwhile.
   const bool others_hold = runs.in_use();
   auto run = runs.MakeRefinement(input->acquisition, input->calibration, grid_, request_, urgency_);
-  if (run.ok()) return StartRun(*std::move(run));
+  if (run.ok()) {
+    const absl::Status opened = OpenReference(**run);
+    if (opened.ok()) return StartRun(*std::move(run));
+    run = opened;  // its memory is free before the job ends, and others look for places
+    return Fail(opened);
+  }
   // What does not fit beside nothing never fits.
   const bool may_fit_later = absl::IsResourceExhausted(run.status()) && others_hold;
   if (!may_fit_later && !absl::IsUnavailable(run.status())) Fail(run.status());
+}
+
+// While a job waits, retention or an operator may remove the other one. One that is open is read.
+absl::Status RefinementJob::OpenReference(RefinementRun& run) const {
+  const std::string& id = request_.reference_job_id;
+  if (id.empty()) return absl::OkStatus();
+  const absl::StatusOr<std::filesystem::path> file = environment_.results.RawFile(id);
+  if (file.ok()) return run.OpenReference(id, *file);
+  return absl::FailedPreconditionError(
+      absl::StrCat("the volume of job '", id,
+                   "', the reference of this self-calibration, was removed before it was read; "
+                   "that of job '",
+                   source_id_, "' stands"));
 }
 
 absl::Time RefinementJob::EndIfOverdue() {
@@ -178,7 +197,13 @@ void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool
     if (!IsCurrent(run)) return;
     Apply(LifeEvent::kVolumeComplete);
   }
-  const std::vector<std::string> findings = run->findings();
+  std::vector<std::string> findings = run->findings();
+  if (!request_.reference_job_id.empty() && !request_.patient_ids_agree) {
+    findings.push_back(absl::StrCat("job '", source_id_, "' or its reference, job '",
+                                    request_.reference_job_id,
+                                    "', tells no patient id: that both are of one patient is told "
+                                    "by their edges alone"));
+  }
   for (const std::string& finding : findings) LogFinding(id_, finding);
   const double refine_seconds = absl::ToDoubleSeconds(Now() - run->steps_begin());
   const recon::StageSeconds& fdk = run->fdk_seconds();

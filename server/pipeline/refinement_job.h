@@ -54,6 +54,9 @@ class RefinementJob : public ActiveJob {
 
   /// Fails the job when its source will never be completed.
   bool SourceIsCompleted();
+  /// The run reads the volume of the request's reference, if it has one. Errors:
+  /// FAILED_PRECONDITION (it is not there any more).
+  absl::Status OpenReference(RefinementRun& run) const;
   void StartRun(std::shared_ptr<RefinementRun> run);
   void Submit(const std::shared_ptr<RefinementRun>& run);
   void Work(const std::shared_ptr<RefinementRun>& run);

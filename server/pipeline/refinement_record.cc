@@ -66,6 +66,11 @@ double MeanCycle(std::span<const std::optional<float>> phases, double acquisitio
   return acquisition_seconds * part / cycles;
 }
 
+std::string ReferenceOf(const jobs::Job& job) {
+  const auto& second = job.refinement.second_pass;
+  return second ? second->reference_job_id.value_or("") : "";
+}
+
 bool IsOfPhase(const jobs::Job& job, const recon::RefinementSettings& settings) {
   const auto* const gated = std::get_if<recon::GatedSettings>(&settings);
   const auto& phase = job.refinement.phase;
@@ -97,6 +102,9 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
   job.deadline = now + request.deadline;
   job.source_job_ids = {source.id};
   job.refinement = FactsOf(request.settings);
+  if (!request.reference_job_id.empty()) {
+    job.refinement.second_pass->reference_job_id = request.reference_job_id;
+  }
   job.refinement.frame_of_reference_uid = stored.frame_of_reference_uid;
   job.refinement.recipe = request.record;
   job.dicom_forms = request.dicom_forms;
@@ -198,7 +206,7 @@ absl::StatusOr<jobs::JobSnapshot> ExistingRefinement(const jobs::JobSnapshot& kn
   if (jobs::IsRefinement(*known) && known->source_job_ids.front() == source_id &&
       known->protocol == request.protocol &&
       known->refinement.algorithm == FactsOf(request.settings).algorithm &&
-      IsOfPhase(*known, request.settings)) {
+      IsOfPhase(*known, request.settings) && ReferenceOf(*known) == request.reference_job_id) {
     return known;
   }
   return absl::InvalidArgumentError(

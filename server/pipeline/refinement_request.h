@@ -19,6 +19,10 @@ struct RefinementRequest {
   jobs::DicomForms dicom_forms;
   /// Of a volume of one phase that is one of so many at equal distances; 0: of that phase alone.
   int of_phases = 0;
+  /// Of a self-calibration, beside whose frames the volume of this job is held; empty: none.
+  /// ResolveReference puts its grid into the settings.
+  std::string reference_job_id;
+  bool patient_ids_agree = false;  // both jobs tell one, and it is the same
   std::string request_id;
   /// This request as it is kept with its job, for a RefinementDecoder.
   std::string record;

@@ -9,6 +9,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/pipeline/job_record.h"
+#include "server/pipeline/reference_job.h"
 #include "server/pipeline/refinement_record.h"
 
 namespace isocenter::pipeline {
@@ -33,6 +34,7 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& sour
   }
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot source, parts_.table.Get(source_id));
   ISO_RETURN_IF_ERROR(CheckRefinable(*source));
+  ISO_RETURN_IF_ERROR(ChooseReference(*source, request));
   Use(source_id);
   absl::StatusOr<RefinementInput> input = OpenInput(source_id);
   absl::Status usable =
@@ -57,6 +59,21 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& sour
     return room.status();
   }
   return Add(std::move(job), std::move(request), *std::move(input), *std::move(room));
+}
+
+absl::Status Refinements::ChooseReference(const Job& source, RefinementRequest& request) const {
+  if (request.reference_job_id.empty()) return absl::OkStatus();
+  const absl::StatusOr<jobs::JobSnapshot> reference = parts_.table.Get(request.reference_job_id);
+  const auto explained = [](const absl::Status& why) {
+    return absl::Status(
+        why.code(), absl::StrCat("reference_job_id: ", why.message(),
+                                 "; legal is a job whose volume is stored where the frames are"));
+  };
+  if (!reference.ok()) return explained(reference.status());
+  ISO_RETURN_IF_ERROR(CheckReferenceJob(source, **reference));
+  const absl::Status stored = parts_.results.RawFile((*reference)->id).status();
+  if (!stored.ok()) return explained(stored);
+  return ResolveReference(parts_.table, source, request);
 }
 
 absl::Status Refinements::CheckCalibration(const std::string& source_id,
@@ -162,6 +179,7 @@ absl::Status Refinements::Recover(const Job& job) {
   ISO_ASSIGN_OR_RETURN(RefinementRequest request,
                        parts_.options.decoders.refinement(job.refinement.recipe));
   ISO_RETURN_IF_ERROR(AddPhase(job, request));
+  ISO_RETURN_IF_ERROR(ResolveReference(parts_.table, job, request));
   const std::string source_id = job.source_job_ids.front();
   Use(source_id);
   const std::shared_ptr<RefinementJob> recovered = MakeJob(job, std::move(request));

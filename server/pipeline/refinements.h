@@ -26,8 +26,9 @@ class Refinements {
   using Done = std::function<void(absl::StatusOr<jobs::JobSnapshot>)>;
   /// Refines a completed job, as a job of its own; opens its frames on a thread of its own and
   /// calls `done` there. Errors: NOT_FOUND, FAILED_PRECONDITION (not completed; no frames of its
-  /// own, or no longer; bone without a bone table), INVALID_ARGUMENT (the request id belongs to
-  /// another request), DATA_LOSS, RESOURCE_EXHAUSTED (the archive's disk), UNAVAILABLE (stopping),
+  /// own, or no longer; bone without a bone table; a reference that is none for this job: see
+  /// CheckReferenceJob), INVALID_ARGUMENT (the request id belongs to another request; a job as its
+  /// own reference), DATA_LOSS, RESOURCE_EXHAUSTED (the archive's disk), UNAVAILABLE (stopping),
   /// those of the job store.
   void Refine(const std::string& source_id, RefinementRequest request, Done done);
 
@@ -55,6 +56,10 @@ class Refinements {
   /// Whether what the frames are corrected with has what is asked for. Errors: FAILED_PRECONDITION.
   absl::Status CheckCalibration(const std::string& source_id, const RefinementRequest& request,
                                 const std::optional<jobs::UsedCalibration>& used) const;
+  /// Whether the request's reference, if it has one, is one for this job; completes the request.
+  /// Errors: NOT_FOUND, those of CheckReferenceJob and ResolveReference, FAILED_PRECONDITION (its
+  /// volume is not stored here).
+  absl::Status ChooseReference(const jobs::Job& source, RefinementRequest& request) const;
   /// What a refinement's volume takes on the archive's disk. Errors: PromisedDisk::Reserve.
   absl::StatusOr<scheduler::DiskPromise> RoomFor(const jobs::Job& job);
   /// Stores the job's record and keeps the job. Without `room` it looks for some at its end.

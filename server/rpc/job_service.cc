@@ -145,7 +145,12 @@ void JobService::OnRefineJob(UnaryCall<v1::RefineJobRequest, v1::Job>& call) {
                    permit.Record(
                        audit::Action::kRefine,
                        job.ok() ? **job : *node::JobNamed(table_, call.request().job_id()),
-                       job.status());
+                       job.status(), [&call](audit::Event& event) {
+                         // Whose volume was read for it.
+                         const auto& pass = call.request().second_pass();
+                         if (pass.reference_job_id().empty()) return;
+                         event.job_ids.push_back(pass.reference_job_id());
+                       });
                    call.Answer(job.status());
                  });
 }

@@ -425,6 +425,30 @@ TEST(Cli, RefineSaysWithWhatMotionDoesNotGo) {
       HasSubstr("--poses without --motion, which finds them"));
 }
 
+TEST(Cli, RefineHoldsAnEarlierJobBesideTheFrames) {
+  FakeServer server;
+  const auto refine = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"refine", "job-1", "--server", server.address()});
+    return RunCommand(more);
+  };
+  const Outcome without = refine({"--metal", "--reference", "job-0"});
+  EXPECT_EQ(without.exit_code, 2);
+  EXPECT_THAT(without.err, HasSubstr("--reference without --self-calibrate"));
+  const Outcome itself = refine({"--self-calibrate", "--reference", "job-1"});
+  EXPECT_EQ(itself.exit_code, 2);
+  EXPECT_THAT(itself.err, HasSubstr("--reference is job-1, whose frames are refined; legal is an "
+                                    "earlier job of the same patient"));
+  const Outcome taken = refine({"--self-calibrate", "--reference", "job-0"});
+  EXPECT_EQ(taken.exit_code, 0) << taken.err;
+  EXPECT_EQ(taken.out, "job job-1-second\n");
+  // A service of before ignores the field.
+  const Outcome ignored = refine({"--self-calibrate", "--reference", "unknown-field"});
+  EXPECT_EQ(ignored.exit_code, 1);
+  EXPECT_THAT(ignored.err, HasSubstr("the service knows no references, and job job-1-second is of "
+                                     "frames alone; legal is a service of this version"));
+  EXPECT_THAT(ignored.err, HasSubstr("isocenter cancel job-1-second"));
+}
+
 TEST(Cli, FetchWritesFilesOrNothing) {
   TemporaryDirectory directory;
   FakeServer server;

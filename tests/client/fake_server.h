@@ -304,6 +304,11 @@ class FakeServer final : public v1::AcquisitionService::Service,
                                                                            : "-refined"));
     response->set_protocol(request->protocol());
     response->set_refines_job_id(request->job_id());
+    const std::string& reference = request->second_pass().reference_job_id();
+    // Unless it is to be as a service that does not know the field.
+    if (!reference.empty() && reference != "unknown-field") {
+      response->mutable_second_pass()->set_reference_job_id(reference);
+    }
     return grpc::Status::OK;
   }
   grpc::Status DeleteJob(grpc::ServerContext*, const v1::DeleteJobRequest* request,

@@ -128,6 +128,12 @@ TEST_F(OlderClientTest, ItsRefinementIsWhatItWas) {
   job.clear_motion();
   job.mutable_self_calibration()->set_found(true);
   EXPECT_EQ(job.SerializeAsString(), before + absl::HexStringToBytes("9202020801"));
+  // Of which fields 7 and 14 came later; what does not have them is as it was.
+  job.mutable_self_calibration()->mutable_reference()->set_taken(true);
+  EXPECT_EQ(job.SerializeAsString(), before + absl::HexStringToBytes("920206080172020801"));
+  job.clear_self_calibration();
+  job.mutable_second_pass()->set_reference_job_id("j");
+  EXPECT_EQ(job.SerializeAsString(), before + absl::HexStringToBytes("ba01033a016a"));
 }
 
 }  // namespace

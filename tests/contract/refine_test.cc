@@ -318,6 +318,48 @@ TEST_F(RefineTest, ASecondPassThatLooksForTheDetector) {
                                          "legal is one of them"}));
 }
 
+// The job is in the recipe, which outlives a restart, and not in the protocol.
+TEST_F(RefineTest, AnEarlierVolumeIsHeldBesideTheFrames) {
+  const std::string earlier = CompletedJob(), source = CompletedJob();
+  v1::RefineJobRequest request = SecondPass(source, "", false, false);
+  request.mutable_second_pass()->set_self_calibrate(true);
+  request.mutable_second_pass()->set_reference_job_id(earlier);
+  v1::Job accepted;
+  const grpc::Status status = Refine(request, &accepted);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(accepted.second_pass().reference_job_id(), earlier);
+  EXPECT_EQ(accepted.refines_job_id(), source);
+  RestartService();
+  const v1::Job job = Completed(accepted.job_id());
+  EXPECT_EQ(job.second_pass().reference_job_id(), earlier);
+  ASSERT_TRUE(job.self_calibration().has_reference());
+  EXPECT_GT(job.self_calibration().reference().similarity_before(), 0.85);
+  EXPECT_GT(job.self_calibration().reference().covered(), 0.5);
+  ASSERT_GE(job.finding_size(), 1);
+  EXPECT_THAT(job.finding(0), HasSubstr("edges correlate by "));
+}
+
+TEST_F(RefineTest, AReferenceIsRefusedWithWhatIsLegal) {
+  const std::string source = CompletedJob();
+  v1::RefineJobRequest request = SecondPass(source, "", false, false);
+  request.mutable_second_pass()->set_self_calibrate(true);
+  request.mutable_second_pass()->set_reference_job_id("nobody");
+  EXPECT_THAT(Refusal(request),
+              Refused(StatusCode::NOT_FOUND,
+                      std::vector<const char*>({"reference_job_id: ", "'nobody'",
+                                                "legal is a job whose volume is stored where the "
+                                                "frames are"})));
+  request.mutable_second_pass()->set_reference_job_id("../spool");
+  EXPECT_THAT(Refusal(request), Invalid({"second_pass.reference_job_id is '../spool'",
+                                         "at most 64 characters of [A-Za-z0-9_.-]"}));
+  request.mutable_second_pass()->set_reference_job_id(source);
+  EXPECT_THAT(Refusal(request), Invalid({"legal is a job of another acquisition"}));
+  request.mutable_second_pass()->set_self_calibrate(false);
+  request.mutable_second_pass()->set_metal(true);
+  EXPECT_THAT(Refusal(request), Invalid({"refinement.second_pass.reference_job_id is '",
+                                         "legal is none without self_calibrate"}));
+}
+
 TEST_F(RefineTest, ASecondPassGoesOnAfterARestart) {
   const std::string source = CompletedJob("dense");
   v1::Job accepted;

@@ -168,6 +168,55 @@ class ReconstructTest(support.ServiceTest):
         self.assertEqual(told["result"]["frame_of_reference_uid"], source["result"]["frame_of_reference_uid"])
         self.assertNotEqual(told["result"]["series_instance_uid"], source["result"]["series_instance_uid"])
 
+    def test_the_volume_of_an_earlier_job_is_held_beside_the_frames(self):
+        service = self.service()
+        matrices, off = self.folder / "true.csv", self.folder / "off.csv"
+        earlier = self.acquire(service, self.head("earlier"))
+        bundle = self.head("shifted", "--matrices", matrices)
+        off.write_text(shifted_along_u(matrices.read_text(), 2 / 2.464))
+        stream = ("stream", bundle, "--matrices", off, "--server", service.grpc, *support.GRID)
+        job = isocenter.json_of(*stream)["job_id"]
+        ask = ("refine", job, "--self-calibrate", "--server", service.grpc, "--reference")
+        refined = isocenter.must(*ask, earlier).split()[1]
+        # The service is killed while it searches.
+        self.await_refining(service, refined)
+        service.kill()
+        service.start()
+        told = isocenter.json_of("watch", refined, "--server", service.grpc)
+        self.assertEqual(told["second_pass"]["reference_job_id"], earlier)
+
+        # The same as on files, where the volume is fetched.
+        reference, file = self.folder / "earlier.mha", self.folder / "corrected.mha"
+        isocenter.must("fetch", earlier, "--server", service.grpc, "--format", "mha", "--out", reference)
+        report = isocenter.json_of(
+            *("reconstruct", bundle, "--matrices", off, "--self-calibrate", "--reference", reference, "--backend", "cpu"),
+            *(*support.GRID, "--out", file),
+        )
+        second = self.fetch_voxels(service, refined)
+        self.assertTrue(second == file.read_bytes().partition(b"ElementDataFile = LOCAL\n")[2], "other bits than on files")
+        self.assertEqual(told["findings"], report["findings"])
+        print(told["findings"][0])
+        match, on_files = told["self_calibration"]["reference"], report["self_calibration"]["reference"]
+        self.assertEqual(match.keys(), on_files.keys())
+        self.assertEqual(match["taken"], on_files["taken"])
+        self.assertGreater(match["similarity_before"], 0.85)
+        for key in ("covered", "similarity_before", "similarity_after", "entropy"):
+            self.assertAlmostEqual(match[key], on_files[key], 9)
+        self.assertAlmostEqual(abs(told["self_calibration"]["u_mm"]), 2, delta=0.1)
+
+        # Of somebody else, of another object, of nobody.
+        stranger = isocenter.json_of(*stream, "--patient-id", "STRANGER")["job_id"]
+        refused = isocenter.call(*ask, stranger)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(f"reference_job_id is '{stranger}', of the patient 'STRANGER'; job '{job}' is of the patient ", refused.stderr)
+        self.assertNotIn("STRANGER", service.process.output())
+        smaller = self.acquire(service, self.head("smaller", "--scale-mm", 80))
+        failed = isocenter.call(*ask, smaller, "--wait")
+        self.assertEqual(failed.returncode, 1)
+        self.assertRegex(failed.stderr, r"the reference volume (covers|does not show).*; legal is 0?\.?\d")
+        isocenter.must("delete", earlier, "--server", service.grpc)
+        self.assertIn(f"reference_job_id: there is no job '{earlier}'", isocenter.call(*ask, earlier).stderr)
+
     def test_a_head_at_rest_comes_out_as_it_was(self):
         service = self.service(config="protocol { name: 'rest' refinement { second_pass { motion: true } } }")
         bundle = self.head("still")

@@ -5,6 +5,7 @@ import time
 
 from package import GRID, PackageTest, isocenter, main, support
 from lab import process  # noqa: E402
+from isocenter.v1 import protocols_pb2  # noqa: E402
 
 
 class ServiceCallsTest(PackageTest):
@@ -42,6 +43,8 @@ class ServiceCallsTest(PackageTest):
         self.assert_says(isocenter.NotFound, refined.job_id, refined.volume)
         self.assert_says(isocenter.NotFound, "none", client.job("none").wait)
         self.assert_says(isocenter.InvalidArgument, "fdk", job.refine, "fdk")
+        beside = protocols_pb2.SecondPass(self_calibrate=True, reference_job_id="none")
+        self.assert_says(isocenter.NotFound, "reference_job_id: there is no job 'none'", job.refine, second_pass=beside)
         self.assert_says(isocenter.InvalidArgument, "job_class is 'live'; legal is interactive or batch", job.refine, "x", job_class="live")
         self.assert_says(isocenter.InvalidArgument, "a state is 'done'; legal is receiving, ", client.jobs, states=("done",))
 

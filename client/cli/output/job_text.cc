@@ -67,7 +67,9 @@ std::string SecondPassText(const v1::SecondPass& second_pass) {
   if (second_pass.cone_beam()) against.push_back("the cone-beam artefact");
   if (second_pass.motion()) against.push_back("motion");
   if (second_pass.self_calibrate()) against.push_back("a detector elsewhere");
-  return absl::StrCat("second pass against ", absl::StrJoin(against, " and "));
+  const std::string& reference = second_pass.reference_job_id();
+  return absl::StrCat("second pass against ", absl::StrJoin(against, " and "),
+                      reference.empty() ? "" : absl::StrCat(", by the volume of job ", reference));
 }
 
 std::string PhaseText(const v1::JobPhase& phase) {
@@ -177,6 +179,9 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
                              {"cone_beam", job.second_pass().cone_beam()},
                              {"motion", job.second_pass().motion()},
                              {"self_calibrate", job.second_pass().self_calibrate()}};
+      if (const std::string& reference = job.second_pass().reference_job_id(); !reference.empty()) {
+        json["second_pass"]["reference_job_id"] = reference;
+      }
     }
   }
   if (job.has_phase()) {

@@ -6,17 +6,35 @@ namespace isocenter::cli {
 
 namespace {
 
-nlohmann::ordered_json ReferenceJson(const recon::ReferenceMatch& match) {
+v1::ReferenceMatch AsTold(const recon::ReferenceMatch& match) {
+  v1::ReferenceMatch told;
+  told.set_taken(match.taken);
   const Vec3 shift = match.patient.shift_mm, turn = match.patient.turn_rad;
+  told.mutable_patient()->set_shift_x_mm(shift.x);
+  told.mutable_patient()->set_shift_y_mm(shift.y);
+  told.mutable_patient()->set_shift_z_mm(shift.z);
+  told.mutable_patient()->set_turn_x_deg(RadiansToDegrees(turn.x));
+  told.mutable_patient()->set_turn_y_deg(RadiansToDegrees(turn.y));
+  told.mutable_patient()->set_turn_z_deg(RadiansToDegrees(turn.z));
+  told.set_covered(match.covered);
+  told.set_similarity_before(match.similarity_before);
+  told.set_similarity_after(match.similarity_after);
+  told.set_entropy(match.entropy);
+  told.set_planes(match.planes);
+  return told;
+}
+
+nlohmann::ordered_json ReferenceJson(const v1::ReferenceMatch& match) {
+  const v1::ObjectPose& patient = match.patient();
   nlohmann::ordered_json json{
-      {"taken", match.taken},
-      {"shift_mm", {shift.x, shift.y, shift.z}},
-      {"turn_deg", {RadiansToDegrees(turn.x), RadiansToDegrees(turn.y), RadiansToDegrees(turn.z)}},
-      {"covered", match.covered},
-      {"similarity_before", match.similarity_before},
-      {"similarity_after", match.similarity_after},
-      {"entropy", match.entropy}};
-  if (match.planes > 0) json["planes"] = match.planes;
+      {"taken", match.taken()},
+      {"shift_mm", {patient.shift_x_mm(), patient.shift_y_mm(), patient.shift_z_mm()}},
+      {"turn_deg", {patient.turn_x_deg(), patient.turn_y_deg(), patient.turn_z_deg()}},
+      {"covered", match.covered()},
+      {"similarity_before", match.similarity_before()},
+      {"similarity_after", match.similarity_after()},
+      {"entropy", match.entropy()}};
+  if (match.planes() > 0) json["planes"] = match.planes();
   return json;
 }
 
@@ -42,9 +60,8 @@ nlohmann::ordered_json SelfCalibrationJson(const recon::SelfCalibration& found) 
     move.set_u_mm(from.u_mm);
     move.set_v_mm(from.v_mm);
   }
-  nlohmann::ordered_json json = SelfCalibrationJson(told);
-  if (found.reference) json["reference"] = ReferenceJson(*found.reference);
-  return json;
+  if (found.reference) *told.mutable_reference() = AsTold(*found.reference);
+  return SelfCalibrationJson(told);
 }
 
 nlohmann::ordered_json SelfCalibrationJson(const v1::SelfCalibration& found) {
@@ -66,6 +83,7 @@ nlohmann::ordered_json SelfCalibrationJson(const v1::SelfCalibration& found) {
   for (const v1::DetectorMove& move : found.move()) {
     json["moves"].push_back({{"u_mm", move.u_mm()}, {"v_mm", move.v_mm()}});
   }
+  if (found.has_reference()) json["reference"] = ReferenceJson(found.reference());
   return json;
 }
 

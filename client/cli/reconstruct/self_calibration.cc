@@ -11,20 +11,6 @@
 #include "kernels/recon/self_calibration/reference/reference_moves.h"
 
 namespace isocenter::cli {
-namespace {
-
-/// The inverse of PatientGrid.
-VolumeGrid InWorld(VolumeGrid grid, PatientPosition position) {
-  grid.origin = PatientToWorld(position, grid.origin);
-  auto& d = grid.direction;
-  for (int axis = 0; axis < 3; ++axis) {
-    const Vec3 turned = PatientToWorld(position, {d[axis], d[3 + axis], d[6 + axis]});
-    d[axis] = turned.x, d[3 + axis] = turned.y, d[6 + axis] = turned.z;
-  }
-  return grid;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<const recon::ReferenceVolume>> ReadReference(
     const recon::Acquisition& acquisition, PatientPosition position,
@@ -32,7 +18,7 @@ absl::StatusOr<std::unique_ptr<const recon::ReferenceVolume>> ReadReference(
   if (options.reference.empty()) return nullptr;
   ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.reference));
   absl::StatusOr<recon::ReferenceVolume> made =
-      recon::MakeReference(InWorld(volume.grid, position), volume.view(),
+      recon::MakeReference(WorldGrid(volume.grid, position), volume.view(),
                            options.fdk.mu_water_per_mm, recon::ReferenceVoxelMm(acquisition));
   if (!made.ok()) {
     return absl::Status(made.status().code(),

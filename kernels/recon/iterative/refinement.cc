@@ -8,6 +8,7 @@
 #include "kernels/recon/iterative/frame_store.h"
 #include "kernels/recon/iterative/linear_system.h"
 #include "kernels/recon/iterative/method.h"
+#include "kernels/recon/self_calibration/reference/reference_volume.h"
 #include "kernels/recon/volume_exchange.h"
 
 namespace isocenter::recon {
@@ -156,6 +157,10 @@ absl::StatusOr<std::vector<DeviceSpan>> PlannedRefinement::TakeTrace() {
 }
 
 }  // namespace
+
+absl::Status Refinement::SetReference(ReferenceVolume /*reference*/) {
+  return absl::FailedPreconditionError("a reference volume for a refinement that takes none");
+}
 
 absl::StatusOr<std::unique_ptr<Refinement>> Refinement::Create(
     const RefinementPlan& plan, const ops::Registry& registry,

@@ -18,6 +18,7 @@ namespace isocenter::recon {
 
 struct FoundMotion;      // motion/find_motion.h
 struct SelfCalibration;  // self_calibration/self_calibration.h
+struct ReferenceVolume;  // self_calibration/reference/reference_volume.h
 
 /// A better reconstruction of one acquisition. Not thread-safe; one thread drives it. Push all
 /// frames, Start, then Step until it says that it is done or enough time has passed, then Read: an
@@ -39,8 +40,13 @@ class Refinement {
                             std::span<const ProjectionMatrix> measured = {},
                             std::span<const float> doses = {}) = 0;
 
+  /// An earlier volume of the same patient, for one whose settings have the grid of such a
+  /// reference; before Start. Errors: FAILED_PRECONDITION (its settings have none).
+  virtual absl::Status SetReference(ReferenceVolume reference);
+
   /// After the last frame. `hounsfield` [z][y][x] is where to begin, or empty for zero. Errors:
-  /// FAILED_PRECONDITION (frames missing), INVALID_ARGUMENT (shape, values that are not finite).
+  /// FAILED_PRECONDITION (frames or the reference missing), INVALID_ARGUMENT (shape, values that
+  /// are not finite).
   virtual absl::Status Start(HostView3<const float> hounsfield) = 0;
 
   /// The next part of the work: chunk_views views forward or back, or an update of the volume. It

@@ -270,7 +270,7 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
     ISO_ASSIGN_OR_RETURN(plan.motion_bytes, MotionPassBytes(plan.again, registry));
   }
   if (settings.self_calibrate) {
-    ISO_ASSIGN_OR_RETURN(plan.calibration_bytes, CalibrationPassBytes(plan.again, registry));
+    ISO_ASSIGN_OR_RETURN(plan.calibration_bytes, CalibrationPassBytes(plan, registry));
   }
   plan.chunk_views = std::min(devices[0]->traits().chunk_views, plan.views());
   ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,

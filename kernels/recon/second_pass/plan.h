@@ -21,7 +21,8 @@ struct SecondPassPlan : RefinementBasis {
   std::optional<ScatterPlan> scatter;     // with settings.scatter
   std::optional<ConeBeamPlan> cone_beam;  // with settings.cone_beam
   int64_t motion_bytes = 0;               // of the host, with settings.motion
-  int64_t calibration_bytes = 0;          // of the host, with settings.self_calibrate
+  int64_t calibration_bytes = 0;          // of the host, with settings.self_calibrate; also of
+                                          // settings.reference
   int slab_slices = 0;                    // at most so many are projected at once
   int stripe_rows = 0;                    // rows of all views that stripes are taken off at once
 
@@ -33,7 +34,7 @@ struct SecondPassPlan : RefinementBasis {
 /// these are. Lines are projected on the first device alone. Errors: INVALID_ARGUMENT (the field,
 /// its value, what is legal; bone or scatter without a calibration that has what they need; slices
 /// that are too oblique for cone_beam; fewer than kLeastMotionViews for motion, or
-/// kLeastCalibrationViews for self_calibrate),
+/// kLeastCalibrationViews for self_calibrate; a reference of a grid that ReferenceMaker refuses),
 /// FAILED_PRECONDITION (no beam attenuates as the calibration says; with scatter), NOT_FOUND (a
 /// method that the backend lacks), RESOURCE_EXHAUSTED (what is needed and the limit).
 absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition,

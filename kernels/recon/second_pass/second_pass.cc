@@ -52,6 +52,7 @@ class SecondPass final : public Refinement {
                     std::span<const float> doses) override {
     return store_->Push(frames, measured, doses);
   }
+  absl::Status SetReference(ReferenceVolume reference) override;
   absl::Status Start(HostView3<const float> hounsfield) override;
   absl::StatusOr<bool> Step() override;
   std::span<const IterationReport> reports() const override { return {}; }
@@ -190,8 +191,17 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
   return self;
 }
 
+absl::Status SecondPass::SetReference(ReferenceVolume reference) {
+  if (!plan_.settings.reference) return Refinement::SetReference(std::move(reference));
+  calibration_->SetReference(std::move(reference));
+  return absl::OkStatus();
+}
+
 absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   if (started_) return absl::FailedPreconditionError("the second pass has started already");
+  if (plan_.settings.reference && !calibration_->has_reference()) {
+    return absl::FailedPreconditionError("the reference volume has not been given");
+  }
   if (store_->views() < plan_.views()) {
     return absl::FailedPreconditionError(
         absl::StrCat("only ", store_->views(), " of ", plan_.views(), " frames have been pushed"));

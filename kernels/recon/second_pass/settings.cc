@@ -44,6 +44,10 @@ absl::Status ValidateSecondPassSettings(const SecondPassSettings& settings) {
         "cone_beam, motion and self_calibrate");
   }
   ISO_RETURN_IF_ERROR(CheckAlone(settings));
+  if (settings.reference && !settings.self_calibrate) {
+    return absl::InvalidArgumentError(
+        "a reference is set without self_calibrate; legal is one with it");
+  }
   if (!settings.metal) return absl::OkStatus();
   const MetalSettings& metal = *settings.metal;
   ISO_RETURN_IF_ERROR(CheckRange("metal_hu", metal.metal_hu, 1000, 30000));

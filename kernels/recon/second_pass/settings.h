@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/projector.h"
 
 namespace isocenter::recon {
@@ -32,6 +33,9 @@ struct SecondPassSettings {
   bool cone_beam = false;       // what orbits in a plane leave of bone and air in the volume
   bool motion = false;          // of the object as a whole; alone: it begins with the frames
   bool self_calibrate = false;  // where the detector was; alone, as motion
+  /// With self_calibrate: an earlier volume of the same patient is held beside the frames, of this
+  /// grid in axes of the scan's world; its voxels are given by Refinement::SetReference.
+  std::optional<VolumeGrid> reference;
 };
 
 /// Whether frames are needed beside the first volume.
@@ -41,7 +45,8 @@ inline bool NeedsLines(const SecondPassSettings& settings) {
 }
 
 /// Errors: INVALID_ARGUMENT naming the field, its value and what is legal; also when there is
-/// nothing to correct for, or another one beside motion or self_calibrate.
+/// nothing to correct for, another one beside motion or self_calibrate, or a reference without
+/// self_calibrate.
 absl::Status ValidateSecondPassSettings(const SecondPassSettings& settings);
 
 }  // namespace isocenter::recon

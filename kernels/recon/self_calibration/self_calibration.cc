@@ -233,7 +233,7 @@ absl::StatusOr<CalibrationMemory> CalibrationMemoryOf(const Acquisition& acquisi
   int64_t planes = 2 * FrameBytes(lines) * static_cast<int64_t>(lines.trajectory.size());
   int64_t device_bytes = cube.device_bytes;
   if (search.reference != nullptr) {
-    const ReferenceMemory reference = ReferenceMemoryOf(acquisition, *search.reference);
+    const ReferenceMemory reference = ReferenceMemoryOf(acquisition, search.reference->grid);
     planes += reference.host_bytes;
     device_bytes += reference.device_bytes;
   }

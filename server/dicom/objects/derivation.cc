@@ -26,11 +26,16 @@ void PutMotion(const jobs::Job& job, Attributes& put) {
 
 void PutSelfCalibration(const jobs::Job& job, Attributes& put) {
   const bool found = job.refinement.self_calibration && job.refinement.self_calibration->found;
+  // The pixels are not of the earlier volume, and its slices lie elsewhere: no source image.
+  const auto& reference = job.refinement.second_pass->reference_job_id;
+  const std::string from =
+      reference ? absl::StrCat("the projections and the earlier volume of job ", *reference)
+                : "the projections";
   put(DCM_DerivationDescription,
-      found ? "second reconstruction: the place of the detector, found from the projections, "
-              "corrected"
-            : "the detector was found from the projections to be where it was said to be: the "
-              "first reconstruction as it was");
+      found ? absl::StrCat("second reconstruction: the place of the detector, found from ", from,
+                           ", corrected")
+            : absl::StrCat("the detector was found from ", from,
+                           " to be where it was said to be: the first reconstruction as it was"));
   put.Code(DCM_DerivationCodeSequence, "SELF_CALIBRATION", "99ISOCENTER",
            "Reconstruction with the geometry found from its projections");
 }

@@ -81,6 +81,10 @@ std::string ImageComments(const jobs::Job& job) {
                                       " of ", job.progress.iterations_total, " iterations");
     parts.push_back(
         absl::StrCat("refined from the frames of job ", job.source_job_ids.front(), " by ", how));
+    if (const auto& second = job.refinement.second_pass; second && second->reference_job_id) {
+      parts.push_back(absl::StrCat("the volume of job ", *second->reference_job_id,
+                                   " was held beside the frames"));
+    }
     if (const auto& phase = job.refinement.phase) {
       parts.push_back(absl::StrFormat(
           "%s of width %.4g %%, %d frames, largest gap of the arc %.1f degrees", PhaseText(job),

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/self_calibration/calibration_pass.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/runs/chunk_loader.h"
 
@@ -34,9 +35,21 @@ absl::StatusOr<std::shared_ptr<RefinementRun>> RefinementRun::Create(
   return run;
 }
 
+absl::Status RefinementRun::OpenReference(const std::string& job_id,
+                                          const std::filesystem::path& file) {
+  ISO_ASSIGN_OR_RETURN(recon::ReferenceMaker maker,
+                       recon::ReferenceMakerOf(std::get<recon::SecondPassPlan>(*plan_)));
+  ISO_ASSIGN_OR_RETURN(reader_, ReferenceReader::Open(job_id, file, std::move(maker)));
+  phase_ = Phase::kReference;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> RefinementRun::Advance(jobs::JobSpool& spool, const FrameLedger& ledger) {
   bool done = false;
   switch (phase_) {
+    case Phase::kReference:
+      ISO_RETURN_IF_ERROR(ReadReference());
+      break;
     case Phase::kChunks:
       ISO_RETURN_IF_ERROR(PushChunk(spool, ledger));
       break;
@@ -62,6 +75,15 @@ absl::StatusOr<ops::RawFrames> RefinementRun::Load(jobs::JobSpool& spool, const 
   const std::span<std::byte> pixels(pixels_->data(), views.views * FrameBytes(acquisition));
   ISO_RETURN_IF_ERROR(LoadChunk(spool, acquisition, ledger.Sources(views), pixels, measured_));
   return AsFrames(acquisition, views.views, pixels);
+}
+
+absl::Status RefinementRun::ReadReference() {
+  ISO_ASSIGN_OR_RETURN(const bool all_read, reader_->ReadSlice());
+  if (!all_read) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(reference_, reader_->Finish());
+  reader_.reset();
+  phase_ = Phase::kChunks;  // a second pass begins with the first volume
+  return absl::OkStatus();
 }
 
 absl::Status RefinementRun::PushChunk(jobs::JobSpool& spool, const FrameLedger& ledger) {
@@ -103,6 +125,10 @@ absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger&
   frames_pushed_ += views;
   if (frames_pushed_ < basis_.views()) return absl::OkStatus();
   phase_ = Phase::kRefining;
+  if (reference_) {
+    ISO_RETURN_IF_ERROR(refinement_->SetReference(*std::move(reference_)));
+    reference_.reset();
+  }
   return refinement_->Start(basis_.warm_start ? HostView3<const float>(volume())
                                               : HostView3<const float>());
 }

@@ -1,6 +1,7 @@
 // One attempt to refine a volume, on one place.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 #include "server/jobs/frame_spool.h"
 #include "server/pipeline/frames/frame_ledger.h"
 #include "server/pipeline/runs/chunk_loader.h"
+#include "server/pipeline/runs/reference_reader.h"
 #include "server/pipeline/runs/run.h"
 #include "server/scheduler/scheduler.h"
 
@@ -34,10 +36,14 @@ class RefinementRun : public Run {
 
   std::string PlanText() const override { return recon::PlanTextOf(*plan_); }
 
-  /// The next unit of work: a chunk of FDK, frames for the refinement, or one of its steps. True
-  /// when the last one has ended. One unit at most is under way on the devices, and none
-  /// where a better class waits for them. `ledger` is complete. Errors: those of
-  /// recon::Reconstructor and recon::Refinement, and of JobSpool::Read.
+  /// Before Advance, of a second pass with a reference: the stored volume of job `job_id`, which
+  /// the first units read. Errors: ReferenceReader::Open's.
+  absl::Status OpenReference(const std::string& job_id, const std::filesystem::path& file);
+
+  /// The next unit of work: slices of the reference, a chunk of FDK, frames for the refinement, or
+  /// one of its steps. True when the last one has ended. One unit at most is under way on the
+  /// devices, and none where a better class waits for them. `ledger` is complete. Errors: those of
+  /// recon::Reconstructor, recon::Refinement and ReferenceReader, and of JobSpool::Read.
   absl::StatusOr<bool> Advance(jobs::JobSpool& spool, const FrameLedger& ledger);
   /// Whether the next unit is a step of the refinement.
   bool refining() const { return phase_ == Phase::kRefining; }
@@ -74,11 +80,12 @@ class RefinementRun : public Run {
 
  private:
   static constexpr size_t kMostSpans = 20000;
-  enum class Phase { kChunks, kVolume, kFrames, kRefining };
+  enum class Phase { kReference, kChunks, kVolume, kFrames, kRefining };
 
   RefinementRun(std::unique_ptr<const recon::AnyRefinementPlan> plan, const RunPlace& place,
                 scheduler::Admission admission, const ops::Registry& registry,
                 const scheduler::Urgency& urgency);
+  absl::Status ReadReference();
   absl::Status PushChunk(jobs::JobSpool& spool, const FrameLedger& ledger);
   absl::Status FinishVolume();
   absl::Status PushFrames(jobs::JobSpool& spool, const FrameLedger& ledger);
@@ -98,6 +105,8 @@ class RefinementRun : public Run {
   std::unique_ptr<ops::HostMemory> pixels_;
   std::unique_ptr<ops::HostMemory> volume_;
   // First to go:
+  std::optional<ReferenceReader> reader_;
+  std::optional<recon::ReferenceVolume> reference_;
   std::unique_ptr<recon::Reconstructor> reconstructor_;
   std::unique_ptr<recon::Refinement> refinement_;
 

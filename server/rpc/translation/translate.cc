@@ -128,6 +128,17 @@ v1::JobResult ResultToProto(const jobs::Job& job) {
   return proto;
 }
 
+v1::ObjectPose PoseToProto(const jobs::MotionPose& pose) {
+  v1::ObjectPose proto;
+  proto.set_shift_x_mm(pose.shift_x_mm);
+  proto.set_shift_y_mm(pose.shift_y_mm);
+  proto.set_shift_z_mm(pose.shift_z_mm);
+  proto.set_turn_x_deg(pose.turn_x_deg);
+  proto.set_turn_y_deg(pose.turn_y_deg);
+  proto.set_turn_z_deg(pose.turn_z_deg);
+  return proto;
+}
+
 v1::ObjectMotion MotionToProto(const jobs::MotionFacts& motion) {
   v1::ObjectMotion proto;
   proto.set_found(motion.found);
@@ -135,15 +146,7 @@ v1::ObjectMotion MotionToProto(const jobs::MotionFacts& motion) {
   proto.set_largest_turn_deg(motion.largest_turn_deg);
   proto.set_entropy_before(motion.entropy_before);
   proto.set_entropy_after(motion.entropy_after);
-  for (const jobs::MotionPose& from : motion.poses) {
-    v1::ObjectPose& pose = *proto.add_pose();
-    pose.set_shift_x_mm(from.shift_x_mm);
-    pose.set_shift_y_mm(from.shift_y_mm);
-    pose.set_shift_z_mm(from.shift_z_mm);
-    pose.set_turn_x_deg(from.turn_x_deg);
-    pose.set_turn_y_deg(from.turn_y_deg);
-    pose.set_turn_z_deg(from.turn_z_deg);
-  }
+  for (const jobs::MotionPose& pose : motion.poses) *proto.add_pose() = PoseToProto(pose);
   return proto;
 }
 
@@ -165,6 +168,16 @@ v1::SelfCalibration SelfCalibrationToProto(const jobs::SelfCalibrationFacts& fou
     v1::DetectorMove& move = *proto.add_move();
     move.set_u_mm(from.u_mm);
     move.set_v_mm(from.v_mm);
+  }
+  if (const auto& match = found.reference) {
+    v1::ReferenceMatch& reference = *proto.mutable_reference();
+    reference.set_taken(match->taken);
+    *reference.mutable_patient() = PoseToProto(match->patient);
+    reference.set_covered(match->covered);
+    reference.set_similarity_before(match->similarity_before);
+    reference.set_similarity_after(match->similarity_after);
+    reference.set_entropy(match->entropy);
+    reference.set_planes(match->planes);
   }
   return proto;
 }
@@ -219,6 +232,7 @@ v1::Job ToProto(const jobs::Job& job) {
     proto.mutable_second_pass()->set_cone_beam(second_pass->cone_beam);
     proto.mutable_second_pass()->set_motion(second_pass->motion);
     proto.mutable_second_pass()->set_self_calibrate(second_pass->self_calibrate);
+    proto.mutable_second_pass()->set_reference_job_id(second_pass->reference_job_id.value_or(""));
   }
   if (job.facts.phase_cycle && !jobs::IsRefinement(job)) {
     proto.set_phase_cycle(ToWire<v1::PhaseCycle>(*job.facts.phase_cycle));

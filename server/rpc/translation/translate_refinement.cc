@@ -44,6 +44,7 @@ pipeline::RefinementRequest RequestOf(const config::Protocol& protocol) {
                                       .dicom_forms = protocol.dicom_forms,
                                       .record = RecordOf(protocol.description)};
   if (protocol.refinement) {
+    request.reference_job_id = protocol.description.refinement().second_pass().reference_job_id();
     request.settings = protocol.refinement->settings;
     request.deadline = protocol.refinement->deadline;
   }
@@ -144,6 +145,8 @@ absl::StatusOr<pipeline::RefinementRequest> TranslateRefineRequest(
     const v1::RefineJobRequest& request, const std::string& source_protocol,
     const config::ProtocolBook& protocols) {
   ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", request.request_id()));
+  ISO_RETURN_IF_ERROR(
+      CheckIdentifier("second_pass.reference_job_id", request.second_pass().reference_job_id()));
   if (!(request.deadline_seconds() >= 0 && request.deadline_seconds() <= kLongestDeadline)) {
     return Illegal("deadline_seconds", absl::StrCat(request.deadline_seconds()),
                    absl::StrCat("0 to ", kLongestDeadline));

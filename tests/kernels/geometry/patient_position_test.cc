@@ -63,6 +63,7 @@ TEST(PatientPosition, AGridKeepsItsVoxelsWhereTheyAre) {
     const Vec3 there = turned.VoxelToWorld(3, 1, 5);
     const Vec3 expected = WorldToPatient(position, grid.VoxelToWorld(3, 1, 5));
     EXPECT_LT(Norm(there - expected), 1e-12);  // a few roundings of values up to 50
+    EXPECT_EQ(WorldGrid(turned, position), grid);
   }
   EXPECT_EQ(PatientGrid(grid, PatientPosition::kHfs), grid);
 }

@@ -58,9 +58,18 @@ TEST(JobJsonTest, WhereTheDetectorWasComesBack) {
   job.refinement.second_pass = {.self_calibrate = true};
   job.refinement.self_calibration = {
       .found = true, .smooth = true, .largest_smooth_mm = 0.75, .moves = {{0.5, -0.25}, {}}};
+  // As before there were references.
+  EXPECT_EQ(JobToJson(job).find("\"reference"), std::string::npos);
+  job.refinement.second_pass->reference_job_id = "job-1";
+  job.refinement.self_calibration->reference = {
+      .taken = true, .patient = {.turn_z_deg = 4}, .covered = 0.75, .similarity_after = 0.9375};
   const auto read = JobFromJson(JobToJson(job));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_TRUE(read->refinement.second_pass->self_calibrate);
+  EXPECT_EQ(read->refinement.second_pass->reference_job_id, "job-1");
+  ASSERT_TRUE(read->refinement.self_calibration->reference.has_value());
+  EXPECT_TRUE(read->refinement.self_calibration->reference->taken);
+  EXPECT_EQ(read->refinement.self_calibration->reference->patient.turn_z_deg, 4);
   ASSERT_TRUE(read->refinement.self_calibration.has_value());
   EXPECT_EQ(read->refinement.self_calibration->largest_smooth_mm, 0.75);
   ASSERT_EQ(read->refinement.self_calibration->moves.size(), 2u);

@@ -289,6 +289,20 @@ TEST(Refinement, MistakesOfASecondPassAreNamed) {
               HasSubstr("self_calibrate is set with bone; legal is one of them"));
 }
 
+// Of which job a volume is an earlier one is known only when a job is refined.
+TEST(Refinement, AProtocolNamesNoJobAsAReference) {
+  EXPECT_THAT(
+      Complaint("protocol { name: \"a\" refinement { second_pass { self_calibrate: true "
+                "reference_job_id: \"job-1\" } } }"),
+      HasSubstr("protocol 'a': refinement.second_pass.reference_job_id is 'job-1'; legal is "
+                "none in a protocol: `isocenter refine JOB --self-calibrate --reference "
+                "JOB2` names one"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { motion: true "
+                        "reference_job_id: \"job-1\" } } }"),
+              HasSubstr("refinement.second_pass.reference_job_id is 'job-1'; legal is none without "
+                        "self_calibrate"));
+}
+
 TEST(Refinement, MotionIsASecondPassOfItsOwn) {
   const auto book =
       BookOf("protocol { name: \"still\" refinement { second_pass { motion: true } } }");

@@ -490,6 +490,30 @@ TEST_F(ResultStoreTest, ASecondPassIsDerivedFromTheFirstVolume) {
   EXPECT_EQ(Validate(files[slice]), absl::StrCat("CTImage\n", kPrivateScheme));
 }
 
+// An earlier volume is named; its slices, which lie elsewhere, are no sources of these.
+TEST_F(ResultStoreTest, ASelfCalibrationNamesItsReference) {
+  for (const bool found : {true, false}) {
+    jobs::Job job = TestJob(found ? "found" : "nothing");
+    job.source_job_ids = {"source"};
+    job.refinement = {.algorithm = "second_pass_self_calibrate",
+                      .projector = "joseph",
+                      .second_pass = jobs::SecondPassFacts{.self_calibrate = true,
+                                                           .reference_job_id = "earlier-7"},
+                      .frame_of_reference_uid = "1.2.3.5",
+                      .self_calibration = jobs::SelfCalibrationFacts{.found = found}};
+    const auto files = StoreAndList(job, TestVolume(job.grid));
+    DcmFileFormat file;
+    ASSERT_TRUE(file.loadFile(files[3].c_str()).good());
+    DcmDataset& dataset = *file.getDataset();
+    EXPECT_THAT(String(dataset, DCM_DerivationDescription),
+                HasSubstr("found from the projections and the earlier volume of job earlier-7"));
+    EXPECT_THAT(String(dataset, DCM_ImageComments),
+                HasSubstr("; the volume of job earlier-7 was held beside the frames"));
+    EXPECT_FALSE(dataset.tagExists(DCM_SourceImageSequence));
+    EXPECT_EQ(Validate(files[3]), absl::StrCat("CTImage\n", kPrivateScheme));
+  }
+}
+
 TEST_F(ResultStoreTest, APhaseIsNamedAndIsAHeartsOnlyWhereThatIsKnown) {
   const jobs::Job source = TestJob("source");
   ASSERT_TRUE(

@@ -237,8 +237,13 @@ TEST_F(ApiTest, ASecondPassSaysWhatItIsAgainst) {
   };
   insert("scan", "");
   insert("pass", "scan");
-  const json against = {{"metal", true},      {"bone", false},   {"scatter", false},
-                        {"cone_beam", false}, {"motion", false}, {"self_calibrate", false}};
+  const json against = {{"metal", true},
+                        {"bone", false},
+                        {"scatter", false},
+                        {"cone_beam", false},
+                        {"motion", false},
+                        {"self_calibrate", false},
+                        {"reference_job_id", nullptr}};
   const json pass = Body("/api/v1/jobs/pass");
   EXPECT_EQ(pass["second_pass"], against);
   EXPECT_EQ(pass["refinement"]["findings"], json({"metal: none"}));

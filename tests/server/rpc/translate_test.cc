@@ -205,7 +205,20 @@ TEST(TranslateJob, WhereTheDetectorWasIsToldInFull) {
                                      .planes_after = 1.5,
                                      .not_judged = "why",
                                      .moves = {{1, 2}, {-1, -2}}};
+  EXPECT_FALSE(ToProto(job).self_calibration().has_reference());
+  job.refinement.second_pass->reference_job_id = "job-1";
+  job.refinement.self_calibration->reference = {.taken = true,
+                                                .patient = {1.5, 2.5, 3.5, 4.5, 5.5, 6.5},
+                                                .covered = 0.75,
+                                                .similarity_before = 0.875,
+                                                .similarity_after = 0.9375,
+                                                .entropy = 3.125,
+                                                .planes = 1.25};
   const v1::Job proto = ToProto(job);
+  const v1::ReferenceMatch& reference = proto.self_calibration().reference();
+  jobs::VisitMembers(WireCheck(reference), *job.refinement.self_calibration->reference);
+  jobs::VisitMembers(WireCheck(reference.patient()),
+                     job.refinement.self_calibration->reference->patient);
   jobs::VisitMembers(WireCheck(proto.second_pass()), *job.refinement.second_pass);
   jobs::VisitMembers(WireCheck(proto.self_calibration()), *job.refinement.self_calibration);
   ASSERT_EQ(proto.self_calibration().move_size(), 2);

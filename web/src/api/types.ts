@@ -146,6 +146,7 @@ export interface SecondPass {
   cone_beam: boolean;
   motion: boolean;
   self_calibrate?: boolean;  // of a service that knows it
+  reference_job_id?: string | null;  // whose volume was held beside the frames
 }
 
 // How the object moved, as a second pass against motion found it.
@@ -171,6 +172,18 @@ export interface SelfCalibration {
   planes_before: number;
   planes_after: number;
   not_judged: string;
+  reference?: ReferenceMatch | null;
+}
+
+// What an earlier volume of the patient said of where the detector was.
+export interface ReferenceMatch {
+  taken: boolean;
+  patient: { shift_x_mm: number; shift_y_mm: number; shift_z_mm: number; turn_x_deg: number; turn_y_deg: number; turn_z_deg: number };
+  covered: number;
+  similarity_before: number;
+  similarity_after: number;
+  entropy: number;
+  planes: number;
 }
 
 // The part of a cycle that a volume is of: 0.25 of width 0.2.

@@ -103,10 +103,9 @@ double ReferenceVoxelMm(const Acquisition& acquisition) {
 
 // Two comparisons live at a time: frames, a copy of the reference on the host and one on the
 // device, and some frames' radiographs on both.
-ReferenceMemory ReferenceMemoryOf(const Acquisition& acquisition,
-                                  const ReferenceVolume& reference) {
+ReferenceMemory ReferenceMemoryOf(const Acquisition& acquisition, const VolumeGrid& reference) {
   const Acquisition lines = Binned(acquisition, BinsForPlanes(acquisition));
-  const int64_t volume = static_cast<int64_t>(reference.mu.size() * sizeof(float));
+  const int64_t volume = reference.voxels() * static_cast<int64_t>(sizeof(float));
   const int64_t radiographs = FrameBytes(lines) * kMostRadiographs;
   // Binned again, of the views that are compared, and which of their pixels count (a byte each).
   const int64_t frames = 9 * FrameBytes(lines) / 4 * static_cast<int64_t>(lines.trajectory.size());

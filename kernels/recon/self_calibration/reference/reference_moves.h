@@ -34,6 +34,6 @@ double ReferenceVoxelMm(const Acquisition& acquisition);
 struct ReferenceMemory {
   int64_t device_bytes = 0, host_bytes = 0;
 };
-ReferenceMemory ReferenceMemoryOf(const Acquisition& acquisition, const ReferenceVolume& reference);
+ReferenceMemory ReferenceMemoryOf(const Acquisition& acquisition, const VolumeGrid& reference);
 
 }  // namespace isocenter::recon

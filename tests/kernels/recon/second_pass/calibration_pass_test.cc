@@ -16,6 +16,7 @@
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/second_pass.h"
+#include "kernels/recon/self_calibration/reference/reference_moves.h"
 #include "tests/kernels/recon/iterative/small_scan.h"
 
 namespace isocenter::recon {
@@ -27,10 +28,10 @@ using ::testing::HasSubstr;
 constexpr SecondPassSettings kSelfCalibrate{.self_calibrate = true};
 const FdkSettings kFdk{.mu_water_per_mm = kMuWater};
 
-absl::StatusOr<SecondPassPlan> PlanOf(const SmallScan& scan, ops::Device& device) {
+absl::StatusOr<SecondPassPlan> PlanOf(const SmallScan& scan, ops::Device& device,
+                                      const SecondPassSettings& settings = kSelfCalibrate) {
   const ops::Device* const devices[] = {&device};
-  return MakeSecondPassPlan(scan.acquisition, scan.grid, kFdk, kSelfCalibrate, TestRegistry(),
-                            devices);
+  return MakeSecondPassPlan(scan.acquisition, scan.grid, kFdk, settings, TestRegistry(), devices);
 }
 
 /// The head of simulations, in 60 frames, with matrices that are off by `u_mm` on the detector.
@@ -60,14 +61,27 @@ SmallScan Head(double u_mm) {
   return scan;
 }
 
-std::unique_ptr<Refinement> Started(const SmallScan& scan, const SecondPassPlan& plan,
-                                    ops::Device& device, const std::vector<float>& first) {
+/// In HU; as an earlier volume.
+struct Volume3 {
+  VolumeGrid grid;
+  std::vector<float> hu;
+  HostView3<const float> view() const { return {hu.data(), grid.shape()}; }
+};
+
+std::unique_ptr<Refinement> Pushed(const SmallScan& scan, const SecondPassPlan& plan,
+                                   ops::Device& device) {
   ops::Device* const devices[] = {&device};
   auto pass = *NewSecondPass(plan, TestRegistry(), devices);
   for (int view = 0; view < plan.views(); view += plan.chunk_views) {
     const int count = std::min(plan.chunk_views, plan.views() - view);
     EXPECT_TRUE(pass->Push(scan.raw().views(view, count), {}, {}).ok());
   }
+  return pass;
+}
+
+std::unique_ptr<Refinement> Started(const SmallScan& scan, const SecondPassPlan& plan,
+                                    ops::Device& device, const std::vector<float>& first) {
+  auto pass = Pushed(scan, plan, device);
   EXPECT_TRUE(pass->Start({first.data(), scan.grid.shape()}).ok());
   return pass;
 }
@@ -135,6 +149,111 @@ TEST(CalibrationPass, CorrectsAShiftAsOnFiles) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(passed.second, Volume(scan, *plan, *device));
   EXPECT_NE(passed.second, passed.first);
+}
+
+/// Runs a pass with an earlier volume to its end. Errors: its.
+absl::StatusOr<SelfCalibration> WithReference(const SmallScan& scan, const Volume3& earlier) {
+  const auto device = OpenDevice("cpu");
+  const auto plan = PlanOf(scan, *device, {.self_calibrate = true, .reference = earlier.grid});
+  if (!plan.ok()) return plan.status();
+  const std::vector<float> first = Volume(scan, *plan->warm_start, *device);
+  const auto pass = Pushed(scan, *plan, *device);
+  const HostView3<const float> start(first.data(), scan.grid.shape());
+  EXPECT_THAT(std::string(pass->Start(start).message()),
+              HasSubstr("the reference volume has not been given"));
+  auto maker = *ReferenceMakerOf(*plan);
+  for (int slice = 0; maker.slices_wanted() > 0; slice += maker.slices_at_once()) {
+    EXPECT_TRUE(maker.Add(earlier.view().slices(slice, maker.slices_at_once())).ok());
+  }
+  EXPECT_TRUE(pass->SetReference(*maker.Finish()).ok());
+  EXPECT_TRUE(pass->Start(start).ok());
+  for (bool done = false; !done;) {
+    const auto step = pass->Step();
+    if (!step.ok()) return step.status();
+    done = *step;
+  }
+  EXPECT_THAT(pass->findings(), ElementsAre(HasSubstr("edges correlate by")));
+  return *pass->self_calibration();
+}
+
+// A scan with the true matrices, somewhat elsewhere and with coarser voxels.
+Volume3 EarlierVolume() {
+  SmallScan scan = Head(0);
+  scan.grid = CenteredGrid(64, 64, 48, {3.3, 3.3, 3.3});
+  const auto device = OpenDevice("cpu");
+  const auto plan = MakePlan(scan.acquisition, scan.grid, kFdk, TestRegistry(), *device);
+  Volume3 earlier{.grid = scan.grid, .hu = Volume(scan, *plan, *device)};
+  earlier.grid.origin = earlier.grid.origin + Vec3{3, -2, 4};
+  return earlier;
+}
+
+TEST(CalibrationPass, HoldsAnEarlierVolumeBesideTheFramesAsOnFiles) {
+  const SmallScan scan = Head(2);
+  const Volume3 earlier = EarlierVolume();
+  const auto found = WithReference(scan, earlier);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_NEAR(found->u_mm, 2, 0.1);
+  ASSERT_TRUE(found->reference.has_value());
+  EXPECT_GT(found->reference->similarity_after, kLeastReferenceSimilarity);
+  EXPECT_LT(Norm(found->reference->patient.shift_mm - Vec3{-3, 2, -4}), 2);  // half a voxel
+
+  const auto device = OpenDevice("cpu");
+  const auto reference =
+      MakeReference(earlier.grid, earlier.view(), kMuWater, ReferenceVoxelMm(scan.acquisition));
+  ASSERT_TRUE(reference.ok()) << reference.status();
+  CalibrationSearch search = DefaultCalibrationSearch(kFdk);
+  search.reference = &*reference;
+  const auto on_files =
+      CalibrateFromFrames(scan.acquisition, search, scan.raw(), {}, TestRegistry(), *device);
+  ASSERT_TRUE(on_files.ok()) << on_files.status();
+  EXPECT_EQ(on_files->moves, found->moves);
+  EXPECT_EQ(ToText(*on_files), ToText(*found));
+}
+
+TEST(CalibrationPass, RefusesAVolumeOfSomethingElseWithTheFigure) {
+  Volume3 earlier{.grid = CenteredGrid(64, 64, 48, {3.3, 3.3, 3.3})};
+  earlier.hu.assign(earlier.grid.voxels(), -1000.0F);
+  for (int k = 14; k < 34; ++k) {
+    for (int j = 20; j < 50; ++j) {
+      for (int i = 10; i < 40; ++i) earlier.hu[(k * 64 + j) * 64 + i] = 40;
+    }
+  }
+  const absl::Status refused = WithReference(Head(0), earlier).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("the reference volume does not show what the frames show"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("legal is 0.85 or more"));
+}
+
+TEST(CalibrationPass, CountsTheMemoryOfItsReference) {
+  const SmallScan scan = Head(0);
+  const auto device = OpenDevice("cpu");
+  const auto bytes = [&](const std::optional<VolumeGrid>& reference) {
+    const auto plan = PlanOf(scan, *device, {.self_calibrate = true, .reference = reference});
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return plan.ok() ? plan->host_bytes : 0;
+  };
+  // The coarse one, two copies on the host and two on the searching device, which is the host.
+  EXPECT_GT(bytes(CenteredGrid(200, 200, 100, {2, 2, 2})) - bytes(std::nullopt),
+            5 * 4 * 200 * 200 * 100);
+  EXPECT_THAT(
+      std::string(PlanOf(scan, *device,
+                         {.self_calibrate = true, .reference = CenteredGrid(7, 9, 9, {1, 1, 1})})
+                      .status()
+                      .message()),
+      HasSubstr("reference volume of 7x9x9 voxels; legal is 8 or more"));
+}
+
+TEST(CalibrationPass, TakesAReferenceOnlyWhereItsSettingsHaveOne) {
+  const absl::Status without =
+      ValidateSecondPassSettings({.bone = true, .reference = CenteredGrid(9, 9, 9, {1, 1, 1})});
+  EXPECT_EQ(without.message(), "a reference is set without self_calibrate; legal is one with it");
+  const SmallScan scan = Head(0);
+  const auto device = OpenDevice("cpu");
+  const auto plan = PlanOf(scan, *device);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(Pushed(scan, *plan, *device)->SetReference({}).code(),
+            absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(CalibrationPass, EndsInTheMiddle) {

@@ -56,6 +56,34 @@ TEST(Reference, SaysWhatIsLegal) {
             absl::StatusCode::kInvalidArgument);
 }
 
+// The volume comes in parts, each of which becomes a slice; what is left at its end goes into none.
+TEST(ReferenceMaker, TakesSlicesAsTheyCome) {
+  const VolumeGrid grid = CenteredGrid(20, 18, 21, {1, 1, 1});
+  std::vector<float> hu(grid.voxels());
+  for (size_t i = 0; i < hu.size(); ++i) hu[i] = static_cast<float>(i % 977);
+  const HostView3<const float> voxels(hu.data(), grid.shape());
+  const auto whole = MakeReference(grid, voxels, kMuWater, 2.1);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  auto maker = ReferenceMaker::Create(grid, kMuWater, 2.1);
+  ASSERT_TRUE(maker.ok()) << maker.status();
+  EXPECT_EQ(maker->slices_at_once(), 2);
+  EXPECT_EQ(maker->slices_wanted(), 20);
+  EXPECT_EQ(maker->made().shape(), (Shape3{10, 9, 10}));
+  EXPECT_EQ(maker->bytes(), 4 * (10 * 9 * 10 + 2 * 18 * 20));
+  EXPECT_THAT(std::string(maker->Finish().status().message()), HasSubstr("lacks 20 slices"));
+  EXPECT_EQ(maker->Add(voxels.slices(0, 1)).code(), absl::StatusCode::kInvalidArgument);
+  for (int slice = 0; slice < 20; slice += 2) {
+    ASSERT_TRUE(maker->Add(voxels.slices(slice, 2)).ok());
+  }
+  EXPECT_EQ(maker->slices_wanted(), 0);
+  EXPECT_EQ(maker->Add(voxels.slices(0, 2)).code(), absl::StatusCode::kFailedPrecondition);
+  const auto made = maker->Finish();
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->mu, whole->mu);
+  EXPECT_EQ(made->grid, whole->grid);
+  EXPECT_EQ(made->middle_mm, whole->middle_mm);
+}
+
 // What goes on beyond the bottom of the volume is not known.
 TEST(CoveredPixels, AreThoseWhoseRaysEnterAndLeaveInAir) {
   const SmallScan scan = MakeSmallScan(20, 342, 10);
