@@ -34,7 +34,7 @@ static_assert(kRows<1> - 1 <= kRowsBehind && kRows<2> - 1 <= kRowsBehind);
 template <int kEnds>
 constexpr int kSlots = kDepth + 4 + (kRows<kEnds> - 1) * kEnds;
 // How far the series may be off, in what a ray has in a voxel.
-constexpr float kNegligible = 1e-5f;
+constexpr float kNegligible = 3e-5f;
 
 // A column of pixels over a run. r counts rows from near where the middle of the run is seen, z
 // voxels from there.
@@ -98,7 +98,7 @@ __device__ __forceinline__ WalkedColumn ColumnOf(const GatheredView& g, const Wa
   const float reach = fmaf(0.5f, steepest, 1e-3f - kLowest);
   const auto at = [&](float z) {
     const float rows = (z - c.z) * per_z;
-    return rows * Reciprocal(fmaf(-bend, rows, 1.f));
+    return fmaf(bend * rows, rows, rows);
   };
   c.first = ceilf(fmaxf(at(-reach), low_row));
   c.last = floorf(fminf(at(reach), high_row));
@@ -159,16 +159,11 @@ struct ColumnSeries {
   float low, low_r, low_rr;
   float climb, climb_r;
 
-  __device__ float EnterAt(float r) const {
-    return __saturatef(fmaf(r, fmaf(r, enter_rr, enter_r), enter));
-  }
-  __device__ float LeaveAt(float r) const {
-    return __saturatef(fmaf(r, fmaf(r, leave_rr, leave_r), leave));
-  }
   __device__ float ClimbAt(float r) const { return fmaf(r, climb_r, climb); }
 };
 
 // False where a series would be off by more than kNegligible, or rays climb both ways.
+template <int kEnds>
 __device__ __forceinline__ bool SeriesOf(const WalkedColumn& c, ColumnSeries& series) {
   // s / minor, and half of |major / minor|, over the rows.
   const float per_minor = Reciprocal(c.minor), bend = c.minor_r * per_minor;
@@ -188,17 +183,34 @@ __device__ __forceinline__ bool SeriesOf(const WalkedColumn& c, ColumnSeries& se
   series.low = fmaf(-0.5f, series.climb, c.z);
   series.low_r = fmaf(-0.5f, series.climb_r, c.z_r);
   series.low_rr = fmaf(-0.5f * up, c.climb_rr, c.z_rr);
-  const float reach = fmaxf(-c.first, c.last), bent = reach * bend;
-  const float left_out = bent * bent * reach * (fabsf(s_r) + fabsf(half_r));
-  return left_out < kNegligible && fminf(series.ClimbAt(c.first), series.ClimbAt(c.last)) > 0;
+  // Of third order at the ends, and between the rows that are read at once.
+  constexpr float kSpan = kRows<kEnds> - 1;
+  const float reach = fmaxf(-c.first, c.last), between = 0.25f * kSpan * kSpan;
+  const float left_out = fabsf(bend) * fmaf(fabsf(bend) * reach, reach * reach, between) *
+                         (fabsf(s_r) + fabsf(half_r));
+  const float climbs_least = fminf(series.ClimbAt(c.first), series.ClimbAt(c.last));
+  return (left_out < kNegligible) & (climbs_least > 0);
+}
+
+// A series between two rows.
+struct Line {
+  float at_0, step;  // from row to row
+  __device__ float PartAt(int i) const {
+    return __saturatef(fmaf(static_cast<float>(i), step, at_0));
+  }
+};
+__device__ __forceinline__ Line LineOf(float at_0, float first, float second, float from,
+                                       float to) {
+  const float slope = fmaf(from, second, first);
+  return {fmaf(from, slope, at_0), fmaf(to, second, slope)};
 }
 
 // WalkAnyRows for columns that have series.
 template <int kEnds, int kPitch>
 __device__ __forceinline__ void WalkRows(const ColumnSeries& c, float first, float last,
-                                         const float* pixels, int pitch, float* slot) {
-  const float low = fmaf(first, fmaf(first, c.low_rr, c.low_r), c.low);
-  const float skipped = SkippedBy(low);
+                                         bool begins, const float* pixels, int pitch, float* slot) {
+  const float skipped =
+      begins ? SkippedBy(fmaf(first, fmaf(first, c.low_rr, c.low_r), c.low)) : 0.f;
   slot += static_cast<int>(skipped) * kThreads;
   // From the lower end of row 0 to the face above the voxel that gets `below`.
   float ahead = kLowest + skipped - c.low, below = 0, all = 0;
@@ -211,12 +223,18 @@ __device__ __forceinline__ void WalkRows(const ColumnSeries& c, float first, flo
       pixel[i] = __ldg(pixels + i * (kPitch == 0 ? pitch : kPitch));
     }
     pixels += kAtOnce * (kPitch == 0 ? pitch : kPitch);
+    // From the first to the last of these rows, lines do.
+    const float end_row = first + (kAtOnce - 1);
+    const Line enter = LineOf(c.enter, c.enter_r, c.enter_rr, first, end_row);
+    const Line leave = LineOf(c.leave, c.leave_r, c.leave_rr, first, end_row);
+    const Line face = LineOf(ahead, -c.low_r, -c.low_rr, first, end_row);
+    const float climb_0 = c.ClimbAt(first);
+    float to_face = face.at_0;
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
-      const float r = first + i;
-      const float enter = c.EnterAt(r), part = c.LeaveAt(r) - enter, climb = c.ClimbAt(r);
-      const float rise = fmaf(r, c.low_rr, c.low_r);
-      float to_face = fmaf(-r, rise, ahead);
+      const float in = enter.PartAt(i), part = leave.PartAt(i) - in;
+      const float climb = fmaf(static_cast<float>(i), c.climb_r, climb_0);
+      if (i > 0) to_face += face.step;
 #pragma unroll
       for (int end = 0; end < kEnds; ++end) {
         if (to_face <= 0) {
@@ -229,7 +247,7 @@ __device__ __forceinline__ void WalkRows(const ColumnSeries& c, float first, flo
         }
       }
       // Of a ray that climbs nowhere, all.
-      const float until = __saturatef(fmaf(-climb, enter, to_face) * Reciprocal(fabsf(climb)));
+      const float until = __saturatef(fmaf(-climb, in, to_face) * Reciprocal(fabsf(climb)));
       below = fmaf(pixel[i], fminf(until, part), below);
       all = fmaf(pixel[i], part, all);
     }
@@ -266,10 +284,11 @@ __device__ __forceinline__ void WalkView(const GatheredView& g, float x, float y
                                     -row, static_cast<float>(e.rows - 1) - row);
     if (!(c.first <= c.last)) continue;
     const int first = static_cast<int>(c.first + row);
-    const float* const from = pixels + first * (kPitch == 0 ? pitch : kPitch) + column;
+    const int at = first * (kPitch == 0 ? pitch : kPitch) + column;
+    const float* const from = pixels + at;
     ColumnSeries series;
-    if (SeriesOf(c, series)) {
-      WalkRows<kEnds, kPitch>(series, c.first, c.last, from, pitch, sums);
+    if (SeriesOf<kEnds>(c, series)) {
+      WalkRows<kEnds, kPitch>(series, c.first, c.last, first == 0, from, pitch, sums);
     } else {
       WalkAnyRows<kEnds>(c, from, pitch, sums);
     }
