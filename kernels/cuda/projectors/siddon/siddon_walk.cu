@@ -22,7 +22,7 @@ namespace {
 // Of the views, where it is known to the compiler: of usual detectors, and of these binned by two.
 constexpr int kWidePitch = 1280, kBinnedPitch = 640;
 constexpr int kRowsBehind = 3;             // of zeros
-constexpr int kDepth = 16;                 // voxels of a run
+constexpr int kDepth = 24;                 // voxels of a run
 constexpr float kLowest = -0.5f * kDepth;  // face of the run, from its middle
 // Rows that are read at once, where each ends at most kEnds voxels. So many may be read behind
 // those that count.
