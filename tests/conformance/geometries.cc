@@ -178,6 +178,9 @@ std::vector<ProjectCase> ProjectCases() {
   // The same on an arm that leans.
   carm("TallGrid", {2, 301, 47}, 2.5, CenteredGrid(11, 9, 141, {1, 1.2, 1}), 1, 0.02);
   carm("TallDetector", {2, 601, 31}, 2.9, CenteredGrid(6, 5, 230, {1, 1.2, 1}), 1, 0.02);
+  // As many columns as usual detectors have, and these binned by two.
+  carm("WideDetector", {1, 101, 650}, 1.7, CenteredGrid(160, 5, 60, {1, 1.2, 1}), 1, 0.01);
+  carm("BinnedDetector", {1, 101, 330}, 1.7, CenteredGrid(5, 160, 60, {1.2, 1, 1}), 1, 0.01);
   carm("IdealOrbitLargeVoxels", odd, 1.0, CenteredGrid(12, 13, 9, {7, 6, 5}), 0);
   carm("IdealOrbitLargePixels", {3, 17, 19}, 0.3, CenteredGrid(40, 41, 43, {1, 1, 1}), 0);
   for (const double pixels : {0.3, 0.7, 1.9, 2.6, 3.3, 4.1}) {

@@ -243,7 +243,7 @@ class BackprojectLockStep final : public ops::MatchedBackproject {
     const Rays rays = RaysOf(Centered(indexed, grid, shape));
     const Rays lengths = RaysOf(indexed);
     ISO_RETURN_IF_ERROR(ScaleByRayLength({&lengths, 1}, grid.spacing, shape, pixels, scaled_.data(),
-                                         session_.stream()));
+                                         PlainLayout(shape), session_.stream()));
     const RaysAlongZ along_z{rays.source.z + rays.base.z + 0.5 * grid.nz,
                              rays.per_column.z,
                              rays.per_row.z,

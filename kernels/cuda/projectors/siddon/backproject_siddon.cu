@@ -93,13 +93,20 @@ __global__ __launch_bounds__(kThreads) void NearGatherKernel(const __grid_consta
 struct Way {
   bool columns = false;
   Walk walk = Walk::kNone;
+  ScaledLayout layout;
   friend bool operator==(const Way&, const Way&) = default;
 };
 
 Way WayOf(const ProjectionMatrix& centered, const VolumeGrid& grid, const Shape3& stack) {
-  if (ColumnsGather(centered, grid, stack)) return {.columns = true};
-  return {.walk = WalkOf(centered, grid, stack)};
+  const ScaledLayout plain = PlainLayout(stack);
+  if (ColumnsGather(centered, grid, stack)) return {.columns = true, .layout = plain};
+  const Walk walk = WalkOf(centered, grid, stack);
+  return {.walk = walk,
+          .layout = walk == Walk::kNone ? plain : WalkedLayout(stack, RowsFall(centered))};
 }
+
+// Floats of a view, of whichever way.
+int64_t MostScaled(const Shape3& stack) { return WalkedLayout(stack, false).view_size(); }
 
 class BackprojectSiddon final : public ops::MatchedBackproject {
  public:
@@ -113,52 +120,58 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
     if (matrices.empty()) return absl::OkStatus();
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
-    const int64_t view_size = shape.middle * shape.fast;
-    ISO_RETURN_IF_ERROR(scaled_.Reserve(session_.memory(),
-                                        std::min<int64_t>(matrices.size(), kMaxViews) * view_size));
+    ISO_RETURN_IF_ERROR(scaled_.Reserve(
+        session_.memory(), std::min<int64_t>(matrices.size(), kMaxViews) * MostScaled(shape)));
     const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMaxViews, kLeastDepth)) {
-      std::vector<Rays> rays;
-      std::vector<ProjectionMatrix> centered;
-      std::vector<Way> ways;
-      std::vector<bool> by_plane;
-      for (int i = batch.first; i < batch.first + batch.views; ++i) {
-        rays.push_back(RaysOf(indexed[i]));
-        centered.push_back(Centered(indexed[i], grid, shape));
-        ways.push_back(batch.near ? Way() : WayOf(centered.back(), grid, shape));
-        by_plane.push_back(ways.back().walk != Walk::kNone);
-      }
-      ISO_RETURN_IF_ERROR(ScaleByRayLength(rays, grid.spacing, shape,
-                                           stack->data() + batch.first * view_size, scaled_.data(),
-                                           session_.stream(), by_plane));
-      ISO_RETURN_IF_ERROR(batch.near
-                              ? LaunchNear(indexed[batch.first], rays.front(), shape, *target)
-                              : LaunchFar(centered, ways, shape, *target));
+      const auto views = std::span(indexed).subspan(batch.first, batch.views);
+      const float* const from = stack->data() + batch.first * shape.middle * shape.fast;
+      ISO_RETURN_IF_ERROR(batch.near ? LaunchNear(views.front(), from, shape, *target)
+                                     : LaunchFar(views, from, shape, *target));
     }
     return absl::OkStatus();
   }
 
  private:
   // Runs of views of one kind, in their order.
-  absl::Status LaunchFar(std::span<const ProjectionMatrix> views, const std::vector<Way>& ways,
+  absl::Status LaunchFar(std::span<const ProjectionMatrix> indexed, const float* projections,
                          const Shape3& stack, Volume& volume) {
-    for (size_t first = 0, end = 0; first < views.size(); first = end) {
-      while (end < views.size() && ways[end] == ways[first]) ++end;
-      ISO_RETURN_IF_ERROR(LaunchRun(ways[first], views.subspan(first, end - first),
-                                    scaled_.data() + first * stack.middle * stack.fast, stack,
-                                    volume));
+    const VolumeGrid& grid = volume.grid();
+    std::vector<ProjectionMatrix> centered;
+    std::vector<Way> ways;
+    for (const ProjectionMatrix& view : indexed) {
+      centered.push_back(Centered(view, grid, stack));
+      ways.push_back(WayOf(centered.back(), grid, stack));
+    }
+    for (size_t first = 0, end = 0; first < indexed.size(); first = end) {
+      while (end < indexed.size() && ways[end] == ways[first]) ++end;
+      ISO_RETURN_IF_ERROR(Scale(indexed.subspan(first, end - first), grid, stack,
+                                projections + first * stack.middle * stack.fast,
+                                ways[first].layout));
+      ISO_RETURN_IF_ERROR(
+          LaunchRun(ways[first], std::span(centered).subspan(first, end - first), stack, volume));
     }
     return absl::OkStatus();
   }
 
-  absl::Status LaunchRun(Way way, std::span<const ProjectionMatrix> run, const float* scaled,
-                         const Shape3& stack, Volume& volume) {
+  absl::Status Scale(std::span<const ProjectionMatrix> indexed, const VolumeGrid& grid,
+                     const Shape3& stack, const float* projections, const ScaledLayout& layout) {
+    std::vector<Rays> rays;
+    for (const ProjectionMatrix& view : indexed) rays.push_back(RaysOf(view));
+    return ScaleByRayLength(rays, grid.spacing, stack, projections, scaled_.data(), layout,
+                            session_.stream());
+  }
+
+  absl::Status LaunchRun(const Way& way, std::span<const ProjectionMatrix> run, const Shape3& stack,
+                         Volume& volume) {
     const VolumeGrid& grid = volume.grid();
+    const float* const scaled = scaled_.data();
     if (way.columns) {
       return LaunchSiddonColumnGather(run, scaled, grid, stack, volume.data(), session_.stream());
     }
     if (way.walk != Walk::kNone) {
-      return LaunchSiddonWalk(way.walk, run, scaled, grid, stack, volume.data(), session_.stream());
+      return LaunchSiddonWalk(way.walk, run, scaled, way.layout, grid, stack, volume.data(),
+                              session_.stream());
     }
     GatherKernel<<<BlocksOf<1>(grid), kThreads, 0, session_.stream()>>>(
         GatheredViewsOf(run, grid), static_cast<int>(run.size()), scaled, ExtentOf(grid, stack),
@@ -166,8 +179,11 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
     return ToStatus(cudaGetLastError(), "GatherKernel");
   }
 
-  absl::Status LaunchNear(const ProjectionMatrix& indexed, const Rays& rays, const Shape3& stack,
-                          Volume& volume) {
+  absl::Status LaunchNear(const ProjectionMatrix& indexed, const float* projections,
+                          const Shape3& stack, Volume& volume) {
+    ISO_RETURN_IF_ERROR(
+        Scale({&indexed, 1}, volume.grid(), stack, projections, PlainLayout(stack)));
+    const Rays rays = RaysOf(indexed);
     NearView view;
     std::copy(indexed.m.begin(), indexed.m.end(), view.m);
     Assign(rays.source, view.source);
@@ -191,8 +207,7 @@ absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(
 }
 
 int64_t BackprojectSiddonBytes(const ops::Extents& extents) {
-  const Shape3& stack = extents.stack;
-  return std::min<int64_t>(stack.slow, kMaxViews) * stack.middle * stack.fast *
+  return std::min<int64_t>(extents.stack.slow, kMaxViews) * MostScaled(extents.stack) *
          int64_t{sizeof(float)};
 }
 

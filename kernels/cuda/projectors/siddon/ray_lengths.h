@@ -3,8 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "kernels/base/views.h"
@@ -15,12 +15,27 @@ namespace isocenter::cuda {
 
 inline constexpr int kMostScaledViews = 32;
 
+/// How scaled projections lie in memory, [view][v][u].
+struct ScaledLayout {
+  int pitch = 0;  // from row to row; not less than the detector's columns
+  int rows = 0;   // of a view; those behind the detector's are zeros
+  /// Over how many voxels the ray goes along x or y, whichever is more: its length from one plane
+  /// of voxels to the next.
+  bool by_plane = false;
+  bool flipped = false;  // the detector's last row is the first one
+  friend bool operator==(const ScaledLayout&, const ScaledLayout&) = default;
+  /// Floats of one view.
+  int64_t view_size() const { return int64_t{pitch} * rows; }
+};
+
+/// That of the projections themselves.
+ScaledLayout PlainLayout(const Shape3& stack);
+
 /// to[view][v][u] = from[view][v][u] · |M⁻¹ (u, v, 1)|, for at most kMostScaledViews views; `rays`
-/// in voxel indices of a grid of this spacing; `stack` {-, rows, columns}. Where `by_plane` is true
-/// of a view, over how many voxels the ray goes along x or y, whichever is more: its length from
-/// one plane of voxels to the next; empty: nowhere. Asynchronous on `stream`.
+/// in voxel indices of a grid of this spacing; `stack` {-, rows, columns}; `to` as `layout` says.
+/// Asynchronous on `stream`.
 absl::Status ScaleByRayLength(std::span<const Rays> rays, Vec3 spacing, const Shape3& stack,
-                              const float* from, float* to, cudaStream_t stream,
-                              const std::vector<bool>& by_plane = {});
+                              const float* from, float* to, const ScaledLayout& layout,
+                              cudaStream_t stream);
 
 }  // namespace isocenter::cuda

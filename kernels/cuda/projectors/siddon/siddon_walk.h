@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/base/views.h"
+#include "kernels/cuda/projectors/siddon/ray_lengths.h"
 #include "kernels/geometry/projection_matrix.h"
 #include "kernels/geometry/volume_grid.h"
 
@@ -21,11 +22,19 @@ enum class Walk { kNone, kFineRows, kCoarseRows };
 /// second order reaches. `centered` as in rays.h.
 Walk WalkOf(const ProjectionMatrix& centered, const VolumeGrid& grid, const Shape3& stack);
 
-/// volume += Aᵀ y for at most 32 views, of which WalkOf is `walk`, not kNone. `scaled` [view][v][u]
-/// are projections times the lengths of their rays between two planes across their major axis
-/// (ray_lengths.h); volume [z][y][x]; both on the device. Asynchronous on `stream`.
+/// Whether v grows against z.
+bool RowsFall(const ProjectionMatrix& centered);
+
+/// How the kernel below takes projections: by plane, rows in the direction of z, for which they are
+/// `flipped` where RowsFall, and rows of zeros behind them.
+ScaledLayout WalkedLayout(const Shape3& stack, bool flipped);
+
+/// volume += Aᵀ y for at most 32 views, of which WalkOf is `walk`, not kNone, and
+/// WalkedLayout `layout`. `scaled` are their projections, from ScaleByRayLength with it; volume
+/// [z][y][x]; both on the device. Asynchronous on `stream`.
 absl::Status LaunchSiddonWalk(Walk walk, std::span<const ProjectionMatrix> centered,
-                              const float* scaled, const VolumeGrid& grid, const Shape3& stack,
-                              float* volume, cudaStream_t stream);
+                              const float* scaled, const ScaledLayout& layout,
+                              const VolumeGrid& grid, const Shape3& stack, float* volume,
+                              cudaStream_t stream);
 
 }  // namespace isocenter::cuda
