@@ -10,8 +10,8 @@ export interface Channel {
   close(): void;
 }
 
-// A worker that has not begun by then is done without.
-const BEGIN_MS = 3_000;
+// A worker that has not begun by then is done without; until it has, the page asks (connection.ts).
+const BEGIN_MS = 10_000;
 
 // `open`: a new channel to the worker, which it begins where there is none; `failed` is called when its script cannot be had. Browsers
 // without shared workers, and those that refuse this one, have `own`.

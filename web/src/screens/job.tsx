@@ -36,7 +36,7 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   const live = store.jobs.get(jobId);
   const path = `jobs/${encodeURIComponent(jobId)}`;
   // The state is part of the question, so that an end is noticed at once.
-  const { data, error } = useAsked<JobDetail>(path, {}, live && !isActive(live) ? 0 : ACTIVE_MS);
+  const { data, error } = useAsked<JobDetail>(path, {}, live && !isActive(live) ? 0 : ACTIVE_MS, true);
   const stale = live && data && live.state !== data.state;
   const latest = useAsked<JobDetail>(stale ? path : null, {}, 0);
   const job = stale ? latest.data ?? data : data;

@@ -76,7 +76,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   const value = (name: string) => query.get(name) ?? '';
   const filter = Object.fromEntries(NAMES.map((name) => [name, value(name)]));
   const { data: names } = useAsked<Filters>('filters', {}, FILTERS_MS);
-  const { data, error } = useAsked<JobPage>('jobs', { ...filter, page_size: PAGE, page_token: before.at(-1) }, JOBS_MS);
+  const { data, error } = useAsked<JobPage>('jobs', { ...filter, page_size: PAGE, page_token: before.at(-1) }, JOBS_MS, true);
 
   const change = (name: string, to: string, step = true) => {
     setBefore([]);

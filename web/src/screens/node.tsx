@@ -14,8 +14,8 @@ export function Node() {
   const store = useStore();
   useTick(1000);
   const [asking, setAsking] = useState<'drain' | 'resume' | null>(null);
-  const devices = useAsked<{ devices: Device[] }>('devices', {}, 3_000);
-  const queue = useAsked<Queue>('queue', {}, 2_000);
+  const devices = useAsked<{ devices: Device[] }>('devices', {}, 3_000, true);
+  const queue = useAsked<Queue>('queue', {}, 2_000, true);
   const { status } = store;
   if (!status) return <p class="quiet">Loading</p>;
   const now = store.now();

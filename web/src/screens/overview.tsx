@@ -28,9 +28,9 @@ const DEVICES_MS = 3_000;
 export function Overview() {
   const store = useStore();
   useTick(1000);
-  const rooms = useAsked<{ rooms: Room[] }>('rooms', {}, ROOMS_MS);
-  const queue = useAsked<Queue>('queue', {}, QUEUE_MS);
-  const devices = useAsked<{ devices: Device[] }>('devices', {}, DEVICES_MS);
+  const rooms = useAsked<{ rooms: Room[] }>('rooms', {}, ROOMS_MS, true);
+  const queue = useAsked<Queue>('queue', {}, QUEUE_MS, true);
+  const devices = useAsked<{ devices: Device[] }>('devices', {}, DEVICES_MS, true);
   return (
     <div class="overview">
       <h1 class="hidden">Overview</h1>

@@ -39,6 +39,8 @@ export class Store {
   expected = wasSignedIn();
   // Counts reconnections and changes that the user made: whoever asked for something asks again.
   epoch = 0;
+  // Counts what events have told, but for the time.
+  news = 0;
   // Milliseconds to add to this machine's clock to have the server's.
   private skewMs = 0;
   private readonly connection: Connection;
@@ -239,6 +241,7 @@ export class Store {
 
   private take(event: ServerEvent): void {
     const data: unknown = JSON.parse(event.data);
+    if (event.event !== 'heartbeat') this.news += 1;
     switch (event.event) {
       case 'hello': {
         const hello = data as { resumed: boolean; status: Status };
