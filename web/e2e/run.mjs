@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { launch } from './browser.mjs';
 import { MockServer } from './mock_server.mjs';
 import { attentionScenarios } from './attention_scenarios.mjs';
+import { dialogScenarios } from './dialog_scenarios.mjs';
 import { edgeScenarios } from './edge_scenarios.mjs';
 import { focusScenarios, focusSignIn } from './focus_scenarios.mjs';
 import { lookScenarios } from './look_scenarios.mjs';
@@ -58,7 +59,7 @@ async function runOne(browser, scenario, options) {
 const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'administrator' };
 const wanted = process.argv[2] ?? '';
 const all = [
-  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios, ...focusScenarios, ...attentionScenarios, ...windowScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios, ...focusScenarios, ...attentionScenarios, ...windowScenarios, ...dialogScenarios }).map(([name, run]) => ({ name, run, options: {} })),
   ...Object.entries(touchScenarios).map(([name, run]) => ({ name, run, options: { viewport: { width: 390, height: 844 }, hasTouch: true } })),
   // Processors that draw in three dimensions are slow: a quarter of the pixels.
   ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),

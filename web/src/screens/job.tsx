@@ -10,7 +10,7 @@ import { go, href } from '../lib/router.ts';
 import { type Warning, ofTheVolume } from '../lib/warnings.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Empty, JobProgressBar, StateChip, Time } from '../ui/bits.tsx';
+import { Empty, JobProgressBar, Name, StateChip, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -100,7 +100,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
   return (
     <header class="job-heading">
       <div>
-        <h1>{job.station_name || 'No station name'} <span class="quiet">{job.protocol}</span></h1>
+        <h1><Name text={job.station_name || 'No station name'} /> <span class="quiet"><Name text={job.protocol} /></span></h1>
         <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}</p>
       </div>
       <div class="job-state">

@@ -4,7 +4,7 @@ import { algorithmName, count, fullTime, gups, millimetres, seconds, significant
 import { framesLost } from '../lib/progress.ts';
 import { jobHref } from '../lib/router.ts';
 import { RELATIONS, againstText, phaseText } from '../lib/relations.ts';
-import { Bar, Fact, Facts } from '../ui/bits.tsx';
+import { Bar, Fact, Facts, Name } from '../ui/bits.tsx';
 import { Term } from '../ui/term.tsx';
 
 type Timing = keyof JobResult['timings_seconds'];
@@ -17,7 +17,7 @@ export function JobFacts({ job }: { job: JobDetail }) {
       <section class="card" aria-labelledby="acquisition">
         <header><h2 id="acquisition">Acquisition</h2></header>
         <Facts>
-          <Fact name="Room">{job.station_name || '–'}</Fact>
+          <Fact name="Room"><Name text={job.station_name || '–'} /></Fact>
           <Fact name="Protocol">{job.protocol}</Fact>
           <Fact name="Class">{job.job_class}</Fact>
           <Fact name="Begun">{fullTime(job.create_time)}</Fact>

@@ -5,7 +5,7 @@ import { placeOf } from '../lib/docs.ts';
 import { activeOf, bytes, coarseSeconds, finish, fullTime, relative, seconds } from '../lib/format.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
-import { Chip, ConsoleWait, Empty, Fact, Facts, Gauge, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Chip, ConsoleWait, Empty, Fact, Facts, Gauge, JobProgressBar, Name, StateChip } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { DeviceList } from './devices.tsx';
@@ -108,7 +108,7 @@ function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
           {queue.jobs.map((job, i) => (
             <tr key={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
               <td class="number" data-label="Place">{i + 1}</td>
-              <th scope="row" data-label="Room"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a></th>
+              <th scope="row" data-label="Room"><a href={jobHref(job.job_id)}><span><Name text={job.station_name || job.job_id} /></span></a></th>
               <td data-label="Class">{job.job_class}</td>
               <td data-label="State"><StateChip state={job.state} /></td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>

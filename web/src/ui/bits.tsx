@@ -1,5 +1,5 @@
 // Small parts that several screens are made of.
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import type { Job, JobState } from '../api/types.ts';
 import { stageOf } from '../lib/progress.ts';
 import { fullTime, plural, time, utcOffset, waitLeft, words } from '../lib/format.ts';
@@ -51,6 +51,12 @@ export function JobProgressBar({ job }: { job: Job }) {
 // A time of day; its date and what it is from UTC, where one asks.
 export function Time({ at, now }: { at: string | null; now: number }) {
   return at ? <time dateTime={at} title={fullTime(at)}>{time(at, now)}</time> : <>–</>;
+}
+
+// A name as programs write it, which may be broken behind its signs rather than anywhere.
+export function Name({ text }: { text: string }) {
+  const parts = text.split(/(?<=[_.\-/])(?=[^_.\-/])/);
+  return <>{parts.map((part, i) => (i === 0 ? part : <Fragment key={i}><wbr />{part}</Fragment>))}</>;
 }
 
 // Said once beside tables of times.
