@@ -1,6 +1,6 @@
 // What opens above the page: that it can be ended and reached in the smallest windows, and has no fault that axe knows, its colours included.
 import assert from 'node:assert/strict';
-import { DONE, FAILED, LIVE, MASK, job, pane, shown } from './helpers.mjs';
+import { DONE, FAILED, LIVE, MASK, eventually, job, pane, shown } from './helpers.mjs';
 import { violations } from './axe.mjs';
 
 // Telephones on their side and upright, and a window of 1280x1024 at 400 %.
@@ -74,7 +74,7 @@ export const dialogScenarios = {
       for (const hash of ['#/', job(DONE, 'details'), '#/node', '#/dicom']) {
         await open(hash);
         const terms = page.locator('main .term');
-        await shown(terms);
+        await eventually(`words of ${hash}`, async () => (await terms.count()) > 0);
         for (let i = 0; i < await terms.count(); i += 1) {
           const term = terms.nth(i);
           if (!(await term.isVisible())) continue;
@@ -111,6 +111,7 @@ async function axeFindsNothing({ page, open, server, allow }, colorScheme) {
     await page.keyboard.press('Escape');
   }
   await open('#/');
+  await shown(page.locator('.device .problem'));
   await page.locator('main .term button').first().click();
   await shown(page.locator('.term .note'));
   await atAllWidths('a word that explains itself', '.card:has(.term)');

@@ -177,7 +177,7 @@ function TimelineTab({ job }: { job: JobDetail }) {
       {job.result && <section class="card" aria-labelledby="stages"><header><h2 id="stages">Stages</h2></header><Timings result={job.result} /></section>}
       {job.refinement && !job.refinement.second_pass && (!job.refinement.phase || job.progress.iterations_total > 0) && (
         <section class="card" aria-labelledby="convergence">
-          <header><h2 id="convergence">Convergence</h2><Term name="Residual">residual</Term><span class="quiet">{algorithmName(job.refinement.algorithm)}, {words(job.refinement.projector)}</span></header>
+          <header><h2 id="convergence">Convergence</h2><Term name="Residual">residual</Term>{job.refinement.iterations.some(({ objective }) => objective !== null) && <Term name="Objective">objective</Term>}<span class="quiet">{algorithmName(job.refinement.algorithm)}, {words(job.refinement.projector)}</span></header>
           {job.refinement.iterations.length > 0 ? <Convergence iterations={job.refinement.iterations} /> : <Empty>No iteration is complete.</Empty>}
         </section>
       )}

@@ -19,7 +19,7 @@ export function JobFacts({ job }: { job: JobDetail }) {
         <Facts>
           <Fact name="Room"><Name text={job.station_name || '–'} /></Fact>
           <Fact name="Protocol">{job.protocol}</Fact>
-          <Fact name="Class">{job.job_class}</Fact>
+          <Fact name={<Term name="Class" />}>{job.job_class}</Fact>
           <Fact name="Begun">{fullTime(job.create_time)}</Fact>
           <Fact name="Ended">{fullTime(job.end_time)}</Fact>
           <Fact name="Deadline">{fullTime(job.deadline)}</Fact>
@@ -93,7 +93,7 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
   if (second) {
     return (
       <>
-        <Fact name="Second pass">{againstText(second)}</Fact>
+        <Fact name={<Term name="Second pass" />}>{againstText(second)}</Fact>
         {refinement.findings.map((finding) => <Fact key={finding} name="Found">{finding}</Fact>)}
       </>
     );

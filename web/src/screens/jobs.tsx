@@ -4,6 +4,7 @@ import type { Filters, JobPage } from '../api/types.ts';
 import { go, goInstead, href } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { LocalTimes } from '../ui/bits.tsx';
+import { Term } from '../ui/term.tsx';
 import { JobTable } from './job_table.tsx';
 
 const STATES: [string, string][] = [
@@ -89,6 +90,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
       <header>
         <h1 id="jobs">Jobs</h1>
         <LocalTimes />
+        <Term name="GUPS">speeds in GUPS</Term>
         <form class="filters" onSubmit={(event) => event.preventDefault()}>
           <label class="inline">
             <span class="quiet">State</span>

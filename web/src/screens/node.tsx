@@ -8,6 +8,7 @@ import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import { Chip, ConsoleWait, Empty, Fact, Facts, Gauge, JobProgressBar, Name, StateChip } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
+import { Term } from '../ui/term.tsx';
 import { DeviceList } from './devices.tsx';
 
 export function Node() {
@@ -51,7 +52,7 @@ export function Node() {
         {devices.data && <DeviceList devices={devices.data.devices} />}
       </section>
       <section class="card" aria-labelledby="queue">
-        <header><h2 id="queue">Queue</h2><span class="quiet">served first at the top</span></header>
+        <header><h2 id="queue">Queue</h2><span class="quiet">served first at the top, by <Term name="Class">class</Term></span></header>
         {queue.error && <p class="problem">{queue.error}</p>}
         <QueueTable queue={queue.data} now={now} />
       </section>
@@ -83,7 +84,7 @@ function Spool({ spool }: { spool: Status['spool'] }) {
   return (
     <>
       <Gauge
-        label="Spool, frames that are needed" used={kept} limit={spool.capacity_bytes}
+        label={<><Term name="Spool" />, frames that are needed</>} name="Spool, frames that are needed" used={kept} limit={spool.capacity_bytes}
         text={`${bytes(kept)} of ${bytes(spool.capacity_bytes)}`}
       />
       <p class="quiet numbers">

@@ -76,12 +76,12 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="quiet empty">{children}</p>;
 }
 
-// A label on the left, a bar and its numbers.
-export function Gauge({ label, used, limit, text }: { label: string; used: number; limit: number; text: string }) {
+// A label on the left, a bar, which is called `name`, and its numbers.
+export function Gauge({ label, name, used, limit, text }: { label: ComponentChildren; name: string; used: number; limit: number; text: string }) {
   return (
     <div class="gauge">
       <span class="quiet">{label}</span>
-      <Bar part={limit > 0 ? used / limit : 0} label={label} text={text} />
+      <Bar part={limit > 0 ? used / limit : 0} label={name} text={text} />
       <span class="numbers">{text}</span>
     </div>
   );
