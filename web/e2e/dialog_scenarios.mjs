@@ -120,7 +120,7 @@ async function axeFindsNothing({ page, open, server, allow }, colorScheme) {
   server.framesGone = true;
   await page.getByRole('button', { name: 'Refine', exact: true }).click();
   await shown(page.getByRole('radio'));
-  await page.getByRole('dialog').getByRole('button', { name: 'Refine' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Refine', exact: true }).click();
   await shown(page.getByRole('dialog').getByRole('alert'));
   await atAllWidths('a refusal', 'dialog');
   await page.keyboard.press('Escape');
