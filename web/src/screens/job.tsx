@@ -10,7 +10,7 @@ import { go, href } from '../lib/router.ts';
 import { type Warning, ofTheVolume } from '../lib/warnings.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Empty, JobProgressBar, Name, StateChip, Time } from '../ui/bits.tsx';
+import { Empty, JobProgressBar, LocalTimes, Name, StateChip, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -202,7 +202,7 @@ function DicomTab({ jobId }: { jobId: string }) {
   const { data, error } = useAsked<Transfers>('transfers', { job_id: jobId }, ACTIVE_MS);
   return (
     <section class="card" aria-labelledby="sends">
-      <header><h2 id="sends">Destinations of this volume</h2></header>
+      <header><h2 id="sends">Destinations of this volume</h2><LocalTimes /></header>
       {error && <p class="problem">{error}</p>}
       {data && !data.enabled && <Empty>No destination is configured. <DocsLink to="destinations">How to have results sent</DocsLink></Empty>}
       {data?.enabled && <TransferTable transfers={data.transfers} labelledBy="sends" />}

@@ -103,7 +103,7 @@ function FirstScan({ store }: { store: Store }) {
 function Commands({ label, text }: { label: string; text: string }) {
   return (
     <>
-      <pre tabIndex={0} role="group" aria-label={label}>{text.split(/([ \n])/).map((word, i) => <span class="word" key={i}>{word}</span>)}</pre>
+      <pre tabIndex={0} role="group" aria-label={label}>{text.split(/([ \n])/).map((word, i) => (word.trim() ? <span class="word" key={i}>{word}</span> : word))}</pre>
       <p class="copy"><CopyButton text={text} /></p>
     </>
   );

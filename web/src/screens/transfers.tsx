@@ -8,7 +8,7 @@ import { coarseSeconds, count, plural, words } from '../lib/format.ts';
 import { refusalsOf } from '../lib/refusals.ts';
 import { go, href, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
-import { Chip, Empty, Name, Time } from '../ui/bits.tsx';
+import { Chip, Empty, LocalTimes, Name, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -36,6 +36,7 @@ export function Transfers({ query }: { query: URLSearchParams }) {
     <section class="card" aria-labelledby="dicom">
       <header>
         <h1 id="dicom">DICOM destinations</h1>
+        {data?.enabled && <LocalTimes />}
         {data?.enabled && (
           <form class="filters" onSubmit={(event) => event.preventDefault()}>
             <label class="inline">
