@@ -17,12 +17,13 @@ const BEGIN_MS = 10_000;
 // without shared workers, and those that refuse this one, have `own`.
 export function sharedEvents(open: (failed: () => void) => Channel, own: Events): Events {
   return (lastEventId, signal) => new Promise((resolve, reject) => {
-    let channel: Channel;
+    let channel: Channel | null = null;
     let decided = false;
     const alone = () => {
       if (decided) return;
       decided = true;
       clearTimeout(late);
+      channel?.close();
       own(lastEventId, signal).then(resolve, reject);
     };
     const late = setTimeout(alone, BEGIN_MS);
@@ -32,11 +33,12 @@ export function sharedEvents(open: (failed: () => void) => Channel, own: Events)
       alone();
       return;
     }
-    channel.onmessage = ({ data }) => {
+    const opened = channel;
+    opened.onmessage = ({ data }) => {
       if (decided || data.kind !== 'ready') return;
       decided = true;
       clearTimeout(late);
-      follow(channel, lastEventId, signal).then(resolve, reject);
+      follow(opened, lastEventId, signal).then(resolve, reject);
     };
   });
 }
