@@ -33,26 +33,33 @@ async function write(name, text) {
 
 await rm(dist, { recursive: true, force: true });
 await mkdir(join(dist, 'assets'), { recursive: true });
-const result = await build({
+const settings = {
   absWorkingDir: root,
-  entryPoints: { page: 'src/main.tsx' },
   bundle: true,
   minify: true,
   write: false,
-  // What the overview does not need is fetched later.
-  splitting: true,
   entryNames: '[name]-[hash]',
-  chunkNames: 'part-[hash]',
   metafile: true,
   format: 'esm',
   target: ['chrome109', 'firefox115', 'safari16'],
-  jsx: 'automatic',
-  jsxImportSource: 'preact',
   legalComments: 'none',
   outdir: 'assets',
+};
+// The shared worker, which the page knows by its name.
+const worker = await build({ ...settings, entryPoints: { stream: 'src/stream_worker.ts' } });
+const [workerName] = worker.outputFiles.map((file) => `assets/${basename(file.path)}`);
+const result = await build({
+  ...settings,
+  entryPoints: { page: 'src/main.tsx' },
+  define: { STREAM_WORKER: JSON.stringify(workerName) },
+  // What the overview does not need is fetched later.
+  splitting: true,
+  chunkNames: 'part-[hash]',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
 });
 const names = {};
-for (const file of result.outputFiles) {
+for (const file of [...worker.outputFiles, ...result.outputFiles]) {
   const name = basename(file.path);
   // The same for every build of the same page, other for every other: browsers keep it for ever.
   await write(`assets/${name}`, file.text);
@@ -71,4 +78,4 @@ const index = (await readFile(join(root, 'index.html'), 'utf8')).replace('STYLE'
 await write('index.html', index);
 await write('favicon.svg', await readFile(join(root, 'favicon.svg'), 'utf8'));
 await write('LICENSES.txt', await licences(Object.keys(result.metafile.inputs)));
-for (const file of result.outputFiles) console.log(`${basename(file.path)}: ${(file.contents.length / 1024).toFixed(0)} KiB`);
+for (const file of [...worker.outputFiles, ...result.outputFiles]) console.log(`${basename(file.path)}: ${(file.contents.length / 1024).toFixed(0)} KiB`);

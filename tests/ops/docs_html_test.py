@@ -56,6 +56,24 @@ class DocsHtmlTest(unittest.TestCase):
             given = [name for name in shown if name in wanted]
             self.assertEqual(given, wanted)
 
+    def test_cells_of_sentences_know_their_columns(self):
+        """So that a telephone can show a row as lines; what is looked up stays a table."""
+        page = (self.folder / "user-guide/operator-page.html").read_text()
+        self.assertIn('<td role="cell" data-label="operators may">cancel, download', page)
+        self.assertRegex(page, r'<td role="cell" data-label="page">Overview</td>\n<td role="cell" data-label="shows">rooms, active jobs')
+        for page in self.folder.rglob("*.html"):
+            for table in re.findall(r'<div class="table prose">(.*?)</div>', page.read_text(), re.S):
+                heads = [re.sub("<[^>]+>", "", head) for head in re.findall(r'<th role="columnheader"[^>]*>(.*?)</th>', table, re.S)]
+                for row in re.findall(r'<tr role="row">(.*?)</tr>', table, re.S)[1:]:
+                    labels = [html.unescape(label) for label in re.findall(r'<td role="cell" data-label="([^"]*)"', row)]
+                    self.assertEqual([" ".join(html.unescape(head).split()) for head in heads], labels, page)
+        self.assertNotIn("prose", (self.folder / "rabbitct.html").read_text().partition("<h2")[0])
+
+    def test_a_page_begins_with_its_title(self):
+        body = (self.folder / "configuration.html").read_text().partition("<main")[2]
+        self.assertLess(body.index("<h1"), body.index('<nav class="contents"'))
+        self.assertIn("<summary>On this page</summary>", body)
+
     def test_no_link_of_the_sources_was_lost(self):
         for source in DOCS.rglob("*.md"):
             text = re.sub(r"(?ms)^```.*?^```|`[^`\n]*`", "", source.read_text())

@@ -23,6 +23,8 @@ DOCS = ROOT / "docs"
 WAY_UP = "WAY-UP/"
 # What they find, and the rest of what pages do: one script.
 SCRIPTS = [pathlib.Path(__file__).with_name(name) for name in ("docs_search.js", "docs_page.js")]
+# Cells of a table that have as many characters are read, not looked up.
+SENTENCE = 45
 # A file of its own: the page's Content-Security-Policy allows no other style.
 STYLE = """\
 :root { color-scheme: light dark; --ground: #fff; --text: #111; --link: #0b57a4; --seen: #5c3a99; }
@@ -49,9 +51,11 @@ header input { font: inherit; max-width: 14rem; }
 .layout { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: 2rem; }
 .layout nav { font-size: .9rem; padding-top: 1rem; }
 .layout nav ul { list-style: none; margin: 0 0 1rem; padding: 0; }
-.layout nav a, .layout nav summary, header a { display: inline-block; padding: .15rem 0; }
+.layout nav a, .layout nav summary, .contents summary, header a { display: inline-block; padding: .15rem 0; }
+.contents summary { cursor: pointer; }
 .layout nav [aria-current] { font-weight: 700; }
-.contents { border-left: 3px solid #8886; padding: 0 1rem; font-size: .9rem; }
+.contents { border-left: 3px solid #8886; padding: 0 1rem; font-size: .9rem; margin: 1rem 0; }
+.contents ul { list-style: none; margin: 0; padding: 0; columns: 16rem; }
 #docs-found:empty, #docs-number:empty { display: none; }
 #docs-number { margin: .5rem 0 0; }
 @media (max-width: 800px) {
@@ -66,6 +70,14 @@ header a, .layout nav a, .layout nav summary, #docs-found a { display: flex; ali
 .layout nav summary { display: list-item; padding: .6rem 0; }
 .code > button { min-height: 44px; min-width: 44px; margin-bottom: -.4rem; }
 .anchor { padding: .6rem; margin: -.6rem 0; }
+.table.prose :is(table, tbody, tr, td) { display: block; }
+.table.prose { overflow: visible; background: none; }
+.prose thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
+.prose tr { border-top: 1px solid #8886; padding: .5rem 0; }
+.prose td { border: 0; padding: .1rem 0; overflow-wrap: anywhere; }
+.prose td:first-child { font-weight: 600; }
+.prose td:empty { display: none; }
+.prose td:not(:first-child)::before { content: attr(data-label) ": "; font-size: .85rem; opacity: .8; }
 h1 { font-size: 1.6rem; }
 }
 table { border-collapse: collapse; }
@@ -108,7 +120,6 @@ PAGE = """\
 {navigation}
 </nav>
 <main id="the-text" tabindex="-1">
-{contents}
 {body}
 </main>
 </div>
@@ -224,7 +235,7 @@ def contents(tokens):
     if len(sections) < 3:
         return ""
     links = "".join(f'<li><a href="#{section["id"]}">{section["name"]}</a></li>' for section in sections)
-    return f'<nav class="contents" aria-label="On this page"><ul>{links}</ul></nav>'
+    return f'<nav class="contents" aria-label="On this page"><details open><summary>On this page</summary><ul>{links}</ul></details></nav>'
 
 
 def sections_of(page, body):
@@ -236,6 +247,22 @@ def sections_of(page, body):
         {"page": title, "heading": plain(heading), "text": plain(text), "href": f"{address}#{place}"}
         for place, heading, text in zip(parts[1::3], parts[2::3], parts[3::3])
     ]
+
+
+def table_of(found):
+    """A table that is pushed aside within itself where it is wider than the window. Where its cells are sentences, a telephone shows
+    each row as lines, with what the heads of the columns say before each: so cells know it, and what they are."""
+    table = found[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", table, flags=re.S)
+    heads = [" ".join(html.unescape(re.sub("<[^>]+>", "", head)).split()) for head in re.findall(r"<th[^>]*>(.*?)</th>", rows[0], flags=re.S)]
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, flags=re.S) for row in rows[1:]]
+    if not any(len(plain(cell)) >= SENTENCE for row in cells for cell in row):
+        return f'<div class="table">{table}</div>'
+    columns = iter(html.escape(head, quote=True) for _ in cells for head in heads)
+    table = re.sub(r"<td", lambda _: f'<td role="cell" data-label="{next(columns)}"', table)
+    for tag, role in (("table", "table"), ("thead", "rowgroup"), ("tbody", "rowgroup"), ("tr", "row"), ("th", "columnheader")):
+        table = re.sub(rf"<{tag}(?=[ >])", f'<{tag} role="{role}"', table)
+    return f'<div class="table prose">{table}</div>'
 
 
 def linked_heading(found):
@@ -261,18 +288,19 @@ def render(page, pages):
         return f'<a href="{html.escape(link_to(href, page))}">{name_of(found[1], found[2], page)}</a>'
 
     body = re.sub(r'<a href="([^"]*)">(.*?)</a>', relink, body, flags=re.S)
-    # What is wider than the window is pushed aside, within itself.
-    body = body.replace("<table>", '<div class="table"><table>').replace("</table>", "</table></div>")
+    body = re.sub(r"<table>.*?</table>", table_of, body, flags=re.S)
     found_sections = sections_of(page, body)
     body = re.sub(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', linked_heading, body, flags=re.S)
     if page.is_file() and not page.is_relative_to(DOCS) and page.suffix != ".md":
         body = docs_files.with_download(page, body)
+    # Below the title, so that a telephone shows first which page this is.
+    body = re.sub(r"(?<=</h1>)", lambda _: "\n" + contents(reader.toc_tokens), body, count=1)
     up = "../" * (len(place_of(page).parts) - 1)
-    return filled(title_of(page), up, body, page, pages, contents(reader.toc_tokens)), found_sections, linked
+    return filled(title_of(page), up, body, page, pages), found_sections, linked
 
 
-def filled(title, up, body, page, pages, sections):
-    return PAGE.format(title=html.escape(title), up=up, body=body, navigation=navigation(page, pages, up), contents=sections)
+def filled(title, up, body, page, pages):
+    return PAGE.format(title=html.escape(title), up=up, body=body, navigation=navigation(page, pages, up))
 
 
 def write(out, place, text):
@@ -310,7 +338,7 @@ def main():
             (out / place_of(source)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, out / place_of(source))
     write_files(out, pages, wanted)
-    write(out, "not-found.html", filled("No such page", WAY_UP, NOT_FOUND, None, pages, ""))
+    write(out, "not-found.html", filled("No such page", WAY_UP, NOT_FOUND, None, pages))
     (out / "style.css").write_text(STYLE)
     (out / "page.js").write_text("".join(script.read_text() for script in SCRIPTS))
     (out / "pages.js").write_text(f"window.isocenterSections = {json.dumps(sections)};\n")

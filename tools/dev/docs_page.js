@@ -64,6 +64,9 @@ for (const block of navigator.clipboard ? document.querySelectorAll('main pre') 
   around.append(copy, block);
 }
 
+// On a telephone the text begins on the first screen.
+if (matchMedia('(max-width: 800px)').matches) for (const contents of document.querySelectorAll('.contents details')) contents.open = false;
+
 // What is wider than the window is pushed aside: it says so, and keys reach it.
 function markWide() {
   for (const box of document.querySelectorAll('main .table, main pre')) {

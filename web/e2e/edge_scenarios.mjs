@@ -40,6 +40,22 @@ export const edgeScenarios = {
     await shown(page.getByRole('heading', { name: 'Jobs' }));
   },
 
+  async 'first day: on a telephone each command begins a line of its own'({ page, open, server }) {
+    firstDay(server);
+    for (const width of [390, 1280]) {
+      await page.setViewportSize({ width, height: 844 });
+      await open('#/');
+      const commands = page.getByRole('group', { name: 'Commands' });
+      await shown(commands);
+      const lines = await commands.evaluate((block) => {
+        const words = [...block.querySelectorAll('.word')].map((word) => ({ text: word.textContent, top: word.getBoundingClientRect().top }));
+        return words.filter((word, i) => i > 0 && word.text === 'isocenter').map((word) => word.top > words[words.indexOf(word) - 1].top);
+      });
+      assert.deepEqual(lines, [true], `at ${width}`);
+      assert.match(await commands.textContent(), /--out head\nisocenter stream head/);
+    }
+  },
+
   async 'first day: a simulated scan begins where the node allows it; a refusal is said in its words'({ page, open, server, allow }) {
     firstDay(server);
     await open('#/');

@@ -28,8 +28,8 @@ export const lookScenarios = {
   },
 
   async 'size: nothing is wider than the window, from a telephone to a wall'({ page, open }) {
-    for (const width of [320, 390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/quality', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
-      await page.setViewportSize({ width, height: 844 });
+    for (const [width, height = 844] of [[320], [390], [768], [844, 390], [880], [1280], [2560]]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/quality', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
+      await page.setViewportSize({ width, height });
       await open(hash);
       await shown(page.getByRole('main'));
       await page.waitForTimeout(250);
@@ -115,6 +115,16 @@ export const lookScenarios = {
     await shown(page.locator('.pane'));
     const { y } = await page.locator('.pane').first().boundingBox();
     assert.ok(y < 420, `it begins after ${y} pixels`);
+  },
+
+  async 'size: on a telephone that lies on its side, where to go is one row, and half of the first picture is seen'({ page, open }) {
+    await page.setViewportSize({ width: 844, height: 390 });
+    await open(job(DONE));
+    await shown(page.locator('.pane'));
+    const bar = await page.locator('header.bar').boundingBox();
+    assert.ok(bar.height <= 50, `the bar is ${bar.height} pixels high`);
+    const { y } = await page.locator('.pane').first().boundingBox();
+    assert.ok(y < 280, `the picture begins after ${y} pixels`);
   },
 
   async 'contrast: text in both colours is readable (WCAG AA)'({ page, open }) {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { launch } from './browser.mjs';
 import { MockServer } from './mock_server.mjs';
 import { attentionScenarios } from './attention_scenarios.mjs';
+import { dialogScenarios } from './dialog_scenarios.mjs';
 import { edgeScenarios } from './edge_scenarios.mjs';
 import { focusScenarios, focusSignIn } from './focus_scenarios.mjs';
 import { lookScenarios } from './look_scenarios.mjs';
@@ -11,9 +12,11 @@ import { qualityScenarios } from './quality_scenarios.mjs';
 import { screenScenarios } from './screen_scenarios.mjs';
 import { providerScenarios, signInScenarios } from './sign_in_scenarios.mjs';
 import { solidScenarios } from './solid_scenarios.mjs';
+import { speedScenarios } from './speed_scenarios.mjs';
 import { touchScenarios } from './touch_scenarios.mjs';
 import { keyboardUse, signInUse, useScenarios } from './use_scenarios.mjs';
 import { viewerScenarios } from './viewer_scenarios.mjs';
+import { windowScenarios } from './window_scenarios.mjs';
 
 // Most scenarios wait more than they compute: this many at once keep two processors busy.
 const AT_ONCE = 3;
@@ -57,7 +60,7 @@ async function runOne(browser, scenario, options) {
 const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'administrator' };
 const wanted = process.argv[2] ?? '';
 const all = [
-  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios, ...focusScenarios, ...attentionScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios, ...focusScenarios, ...attentionScenarios, ...windowScenarios, ...dialogScenarios, ...speedScenarios }).map(([name, run]) => ({ name, run, options: {} })),
   ...Object.entries(touchScenarios).map(([name, run]) => ({ name, run, options: { viewport: { width: 390, height: 844 }, hasTouch: true } })),
   // Processors that draw in three dimensions are slow: a quarter of the pixels.
   ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),

@@ -1,21 +1,8 @@
 // That the page can be used with a keyboard alone, by programs that read it aloud, and without motion.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { violations } from './axe.mjs';
 import { DONE, FAILED, LIVE, MASK, eventually, goByKeys, job, pane, shown } from './helpers.mjs';
 import { firstDay } from './worlds.mjs';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-// Contrast is a scenario of its own: there, the words of canvases and of what breathes are told apart.
-const AXE_OPTIONS = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'], rules: { 'color-contrast': { enabled: false } } };
-
-const DOCS_OPTIONS = { runOnly: [...AXE_OPTIONS.runOnly, 'wcag22aa'] };
-
-async function violations(page, options = AXE_OPTIONS) {
-  await page.evaluate(AXE);
-  const found = await page.evaluate((chosen) => globalThis.axe.run(document, chosen), options);
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`);
-}
 
 // What has the focus, and whether that can be seen.
 const focused = (page) => page.evaluate(() => {
@@ -137,7 +124,7 @@ export const useScenarios = {
       await open(`docs/${name}.html`);
       for (const width of [390, 768, 1280, 2560]) {
         await page.setViewportSize({ width, height: 844 });
-        assert.deepEqual(await violations(page, DOCS_OPTIONS), [], `${name} at ${width}, ${colorScheme}`);
+        assert.deepEqual(await violations(page, { contrast: true, more: ['wcag22aa'] }), [], `${name} at ${width}, ${colorScheme}`);
       }
     }
   },

@@ -22,7 +22,7 @@ export function HistoryPlots() {
   const [span, setSpan] = useState(3600);
   // After rooms, jobs and devices, which are read first: plots take longest to draw.
   const { status } = useStore();
-  const { data, error } = useAsked<History>(status ? 'history' : null, { seconds: span, points: POINTS }, SAMPLE_MS);
+  const { data, error } = useAsked<History>(status ? 'history' : null, { seconds: span, points: POINTS }, SAMPLE_MS, true);
   return (
     <section class="card" aria-labelledby="throughput">
       <header>

@@ -72,6 +72,7 @@ export function Plot(props: Props) {
             {series.length > 1 && s.name} <span class="numbers">{props.format(valueAt(y[i], pointed))}</span>
           </span>
         ))}
+        {props.xName && pointed === null && <span class="legend quiet">by {props.xName.toLowerCase()}</span>}
         {pointed !== null && x[pointed] !== undefined && (
           <span class="legend quiet numbers">{props.time ? clock(x[pointed], true) : `${props.xName} ${x[pointed]}`}</span>
         )}

@@ -13,7 +13,7 @@ const QUALITY_MS = 60_000;
 
 // Nothing where all is well.
 export function Attention() {
-  const { data: transfers } = useAsked<{ destinations: Destination[] }>('transfers', { page_size: 1 }, TRANSFERS_MS);
+  const { data: transfers } = useAsked<{ destinations: Destination[] }>('transfers', { page_size: 1 }, TRANSFERS_MS, true);
   const { data: quality } = useAsked<{ results: Result[] }>('quality', { limit: 1000 }, QUALITY_MS);
   const held = (transfers?.destinations ?? []).filter((d) => isStuck(d) || d.failed > 0);
   const failed = seriesOf(quality?.results ?? []).map(failedOf).filter((result) => result !== null);

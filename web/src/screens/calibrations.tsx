@@ -2,7 +2,7 @@
 import { figure, keyFigures } from '../lib/set_figures.ts';
 import { plural, words } from '../lib/format.ts';
 import { useAsked } from '../state/hooks.ts';
-import { Chip, Empty, Time } from '../ui/bits.tsx';
+import { Chip, Empty, LocalTimes, Time } from '../ui/bits.tsx';
 
 export interface Calibration {
   name: string;
@@ -43,7 +43,7 @@ export function Calibrations() {
   const { data, error } = useAsked<Answer>('calibrations', { limit: 1000, withdrawn: 1 }, ASK_MS);
   return (
     <section class="card" aria-labelledby="calibrations">
-      <header><h2 id="calibrations">Calibrations</h2></header>
+      <header><h2 id="calibrations">Calibrations</h2>{data && data.calibrations.length > 0 && <LocalTimes />}</header>
       {error && <p class="problem" role="alert">{error}</p>}
       {data?.calibrations.length === 0 && (
         <Empty>No set is kept: frames are taken as they come. <code>isocenter calibrate</code> makes sets of sweeps and phantoms. <a href="docs/calibrating.html">How</a></Empty>

@@ -23,7 +23,7 @@ function DeviceItem({ device, brief }: { device: Device; brief: boolean }) {
         <p class="problem">{device.quarantine_reason ?? 'no reason is known'} <DocsLink to="quarantined" /></p>
       )}
       <Gauge
-        label="Memory" used={device.memory_used_bytes} limit={device.memory_limit_bytes}
+        label="Memory" name="Memory" used={device.memory_used_bytes} limit={device.memory_limit_bytes}
         text={`${bytes(device.memory_used_bytes)} of ${bytes(device.memory_limit_bytes)}`}
       />
       {device.healthy && (brief

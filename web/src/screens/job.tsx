@@ -10,7 +10,7 @@ import { go, href } from '../lib/router.ts';
 import { type Warning, ofTheVolume } from '../lib/warnings.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Empty, JobProgressBar, StateChip, Time } from '../ui/bits.tsx';
+import { Empty, JobProgressBar, LocalTimes, Name, StateChip, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -36,7 +36,7 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   const live = store.jobs.get(jobId);
   const path = `jobs/${encodeURIComponent(jobId)}`;
   // The state is part of the question, so that an end is noticed at once.
-  const { data, error } = useAsked<JobDetail>(path, {}, live && !isActive(live) ? 0 : ACTIVE_MS);
+  const { data, error } = useAsked<JobDetail>(path, {}, live && !isActive(live) ? 0 : ACTIVE_MS, true);
   const stale = live && data && live.state !== data.state;
   const latest = useAsked<JobDetail>(stale ? path : null, {}, 0);
   const job = stale ? latest.data ?? data : data;
@@ -100,7 +100,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
   return (
     <header class="job-heading">
       <div>
-        <h1>{job.station_name || 'No station name'} <span class="quiet">{job.protocol}</span></h1>
+        <h1><Name text={job.station_name || 'No station name'} /> <span class="quiet"><Name text={job.protocol} /></span></h1>
         <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}</p>
       </div>
       <div class="job-state">
@@ -177,7 +177,7 @@ function TimelineTab({ job }: { job: JobDetail }) {
       {job.result && <section class="card" aria-labelledby="stages"><header><h2 id="stages">Stages</h2></header><Timings result={job.result} /></section>}
       {job.refinement && !job.refinement.second_pass && (!job.refinement.phase || job.progress.iterations_total > 0) && (
         <section class="card" aria-labelledby="convergence">
-          <header><h2 id="convergence">Convergence</h2><Term name="Residual">residual</Term><span class="quiet">{algorithmName(job.refinement.algorithm)}, {words(job.refinement.projector)}</span></header>
+          <header><h2 id="convergence">Convergence</h2><Term name="Residual">residual</Term>{job.refinement.iterations.some(({ objective }) => objective !== null) && <Term name="Objective">objective</Term>}<span class="quiet">{algorithmName(job.refinement.algorithm)}, {words(job.refinement.projector)}</span></header>
           {job.refinement.iterations.length > 0 ? <Convergence iterations={job.refinement.iterations} /> : <Empty>No iteration is complete.</Empty>}
         </section>
       )}
@@ -202,7 +202,7 @@ function DicomTab({ jobId }: { jobId: string }) {
   const { data, error } = useAsked<Transfers>('transfers', { job_id: jobId }, ACTIVE_MS);
   return (
     <section class="card" aria-labelledby="sends">
-      <header><h2 id="sends">Destinations of this volume</h2></header>
+      <header><h2 id="sends">Destinations of this volume</h2><LocalTimes /></header>
       {error && <p class="problem">{error}</p>}
       {data && !data.enabled && <Empty>No destination is configured. <DocsLink to="destinations">How to have results sent</DocsLink></Empty>}
       {data?.enabled && <TransferTable transfers={data.transfers} labelledBy="sends" />}

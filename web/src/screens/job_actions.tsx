@@ -127,7 +127,10 @@ function RefineDialog({ jobId, hasPhases, onClose }: { jobId: string; hasPhases:
         go(jobHref(refined.job_id));
       }}
     >
-      <p>A <Term name="Refinement">refinement</Term> becomes a job and a series of its own; this volume stays.</p>
+      <p>
+        A <Term name="Refinement">refinement</Term> becomes a job and a series of its own; this volume stays. Each step of an iteration
+        compares with a <Term name="Subset">subset</Term> of the frames.
+      </p>
       {error && <p class="problem" role="alert">{error}</p>}
       {hasPhases && (
         <label>
@@ -151,7 +154,6 @@ function RefineDialog({ jobId, hasPhases, onClose }: { jobId: string; hasPhases:
         Stop after, in minutes, with the best volume so far
         <input type="number" min={1} max={10_080} step={1} value={minutes} placeholder="as the protocol says" onInput={(event) => setMinutes(event.currentTarget.value)} />
       </label>
-      <p class="quiet">Steps within an iteration compare with a <Term name="Subset">subset</Term> of the frames.</p>
     </Confirm>
   );
 }

@@ -4,7 +4,7 @@ import { algorithmName, count, fullTime, gups, millimetres, seconds, significant
 import { framesLost } from '../lib/progress.ts';
 import { jobHref } from '../lib/router.ts';
 import { RELATIONS, againstText, phaseText } from '../lib/relations.ts';
-import { Bar, Fact, Facts } from '../ui/bits.tsx';
+import { Bar, Fact, Facts, Name } from '../ui/bits.tsx';
 import { Term } from '../ui/term.tsx';
 
 type Timing = keyof JobResult['timings_seconds'];
@@ -17,9 +17,9 @@ export function JobFacts({ job }: { job: JobDetail }) {
       <section class="card" aria-labelledby="acquisition">
         <header><h2 id="acquisition">Acquisition</h2></header>
         <Facts>
-          <Fact name="Room">{job.station_name || '–'}</Fact>
+          <Fact name="Room"><Name text={job.station_name || '–'} /></Fact>
           <Fact name="Protocol">{job.protocol}</Fact>
-          <Fact name="Class">{job.job_class}</Fact>
+          <Fact name={<Term name="Class" />}>{job.job_class}</Fact>
           <Fact name="Begun">{fullTime(job.create_time)}</Fact>
           <Fact name="Ended">{fullTime(job.end_time)}</Fact>
           <Fact name="Deadline">{fullTime(job.deadline)}</Fact>
@@ -93,7 +93,7 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
   if (second) {
     return (
       <>
-        <Fact name="Second pass">{againstText(second)}</Fact>
+        <Fact name={<Term name="Second pass" />}>{againstText(second)}</Fact>
         {second.reference_job_id && <Fact name="Beside the volume of"><span class="id">{second.reference_job_id}</span></Fact>}
         {refinement.findings.map((finding) => <Fact key={finding} name="Found">{finding}</Fact>)}
       </>

@@ -3,7 +3,7 @@ import { type Job, isActive } from '../api/types.ts';
 import { coarseSeconds, gups, plural, seconds, time } from '../lib/format.ts';
 import { againstText, phaseText } from '../lib/relations.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
-import { ConsoleWait, Empty, JobProgressBar, StateChip, Time, Warnings } from '../ui/bits.tsx';
+import { ConsoleWait, Empty, JobProgressBar, Name, StateChip, Time, Warnings } from '../ui/bits.tsx';
 
 // `labelledBy`: the heading that says which jobs they are.
 export function JobTable({ jobs, now, labelledBy }: { jobs: Job[]; now: number; labelledBy: string }) {
@@ -37,8 +37,8 @@ function Row({ job, now }: { job: Job; now: number }) {
   return (
     <tr data-job={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
       <th scope="row" class="numbers" data-label="Begun"><a href={jobHref(job.job_id)} aria-label={rowName(job, now)}><Time at={job.create_time} now={now} /></a></th>
-      <td class="name" data-label="Room">{job.station_name || '–'}</td>
-      <td class="name" data-label="Protocol">{job.protocol}{kind && <span class="quiet"> · {kind}</span>}</td>
+      <td class="name" data-label="Room"><Name text={job.station_name || '–'} /></td>
+      <td class="name" data-label="Protocol"><Name text={job.protocol} />{kind && <span class="quiet"> · {kind}</span>}</td>
       <td data-label="State">
         {isActive(job) ? <JobProgressBar job={job} /> : <StateChip state={job.state} />}
         <ConsoleWait job={job} now={now} />

@@ -4,6 +4,7 @@ import type { Filters, JobPage } from '../api/types.ts';
 import { go, goInstead, href } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { LocalTimes } from '../ui/bits.tsx';
+import { Term } from '../ui/term.tsx';
 import { JobTable } from './job_table.tsx';
 
 const STATES: [string, string][] = [
@@ -76,7 +77,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   const value = (name: string) => query.get(name) ?? '';
   const filter = Object.fromEntries(NAMES.map((name) => [name, value(name)]));
   const { data: names } = useAsked<Filters>('filters', {}, FILTERS_MS);
-  const { data, error } = useAsked<JobPage>('jobs', { ...filter, page_size: PAGE, page_token: before.at(-1) }, JOBS_MS);
+  const { data, error } = useAsked<JobPage>('jobs', { ...filter, page_size: PAGE, page_token: before.at(-1) }, JOBS_MS, true);
 
   const change = (name: string, to: string, step = true) => {
     setBefore([]);
@@ -89,6 +90,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
       <header>
         <h1 id="jobs">Jobs</h1>
         <LocalTimes />
+        <Term name="GUPS">speeds in GUPS</Term>
         <form class="filters" onSubmit={(event) => event.preventDefault()}>
           <label class="inline">
             <span class="quiet">State</span>

@@ -5,17 +5,18 @@ import { placeOf } from '../lib/docs.ts';
 import { activeOf, bytes, coarseSeconds, finish, fullTime, relative, seconds } from '../lib/format.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
-import { Chip, ConsoleWait, Empty, Fact, Facts, Gauge, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Chip, ConsoleWait, Empty, Fact, Facts, Gauge, JobProgressBar, Name, StateChip } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
+import { Term } from '../ui/term.tsx';
 import { DeviceList } from './devices.tsx';
 
 export function Node() {
   const store = useStore();
   useTick(1000);
   const [asking, setAsking] = useState<'drain' | 'resume' | null>(null);
-  const devices = useAsked<{ devices: Device[] }>('devices', {}, 3_000);
-  const queue = useAsked<Queue>('queue', {}, 2_000);
+  const devices = useAsked<{ devices: Device[] }>('devices', {}, 3_000, true);
+  const queue = useAsked<Queue>('queue', {}, 2_000, true);
   const { status } = store;
   if (!status) return <p class="quiet">Loading</p>;
   const now = store.now();
@@ -51,7 +52,7 @@ export function Node() {
         {devices.data && <DeviceList devices={devices.data.devices} />}
       </section>
       <section class="card" aria-labelledby="queue">
-        <header><h2 id="queue">Queue</h2><span class="quiet">served first at the top</span></header>
+        <header><h2 id="queue">Queue</h2><span class="quiet">served first at the top, by <Term name="Class">class</Term></span></header>
         {queue.error && <p class="problem">{queue.error}</p>}
         <QueueTable queue={queue.data} now={now} />
       </section>
@@ -83,7 +84,7 @@ function Spool({ spool }: { spool: Status['spool'] }) {
   return (
     <>
       <Gauge
-        label="Spool, frames that are needed" used={kept} limit={spool.capacity_bytes}
+        label={<><Term name="Spool" />, frames that are needed</>} name="Spool, frames that are needed" used={kept} limit={spool.capacity_bytes}
         text={`${bytes(kept)} of ${bytes(spool.capacity_bytes)}`}
       />
       <p class="quiet numbers">
@@ -108,7 +109,7 @@ function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
           {queue.jobs.map((job, i) => (
             <tr key={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
               <td class="number" data-label="Place">{i + 1}</td>
-              <th scope="row" data-label="Room"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a></th>
+              <th scope="row" data-label="Room"><a href={jobHref(job.job_id)}><span><Name text={job.station_name || job.job_id} /></span></a></th>
               <td data-label="Class">{job.job_class}</td>
               <td data-label="State"><StateChip state={job.state} /></td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>

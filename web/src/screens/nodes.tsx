@@ -1,4 +1,5 @@
 // All nodes of the cluster as this one sees them; also those that do not answer.
+import { useEffect, useState } from 'preact/hooks';
 import type { ClusterNode, Replication } from '../api/types.ts';
 import { bytes, count, gups, plural, relative } from '../lib/format.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
@@ -9,7 +10,10 @@ const NODES_MS = 3_000;
 // Nothing where there is one node.
 export function Nodes() {
   const store = useStore();
-  const cluster = useAsked<{ nodes: ClusterNode[] }>('cluster', {}, NODES_MS);
+  // Which nodes there are is configured; events tell nothing of the others.
+  const [several, setSeveral] = useState(true);
+  const cluster = useAsked<{ nodes: ClusterNode[] }>('cluster', {}, several ? NODES_MS : 0);
+  useEffect(() => setSeveral(cluster.data?.nodes.length !== 1), [cluster.data]);
   if (!cluster.data || cluster.data.nodes.length < 2) return null;
   return (
     <section class="card" aria-labelledby="nodes">

@@ -7,7 +7,7 @@ import { activeOf, coarseSeconds, count, finish, time } from '../lib/format.ts';
 import { go, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { ConsoleWait, Empty, JobProgressBar, LocalTimes, StateChip, Warnings } from '../ui/bits.tsx';
+import { ConsoleWait, Empty, JobProgressBar, LocalTimes, Name, StateChip, Warnings } from '../ui/bits.tsx';
 import { CopyButton } from '../ui/copy_button.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { later } from '../ui/later.tsx';
@@ -28,9 +28,9 @@ const DEVICES_MS = 3_000;
 export function Overview() {
   const store = useStore();
   useTick(1000);
-  const rooms = useAsked<{ rooms: Room[] }>('rooms', {}, ROOMS_MS);
-  const queue = useAsked<Queue>('queue', {}, QUEUE_MS);
-  const devices = useAsked<{ devices: Device[] }>('devices', {}, DEVICES_MS);
+  const rooms = useAsked<{ rooms: Room[] }>('rooms', {}, ROOMS_MS, true);
+  const queue = useAsked<Queue>('queue', {}, QUEUE_MS, true);
+  const devices = useAsked<{ devices: Device[] }>('devices', {}, DEVICES_MS, true);
   return (
     <div class="overview">
       <h1 class="hidden">Overview</h1>
@@ -60,11 +60,11 @@ export function Overview() {
         </section>
       </div>
       <Nodes />
-      <HistoryPlots />
       <section class="card" aria-labelledby="recent">
         <header><h2 id="recent">Last jobs</h2><LocalTimes /><a href="#/jobs">All jobs</a></header>
         <JobTable jobs={store.ended().slice(0, 10)} now={store.now()} labelledBy="recent" />
       </section>
+      <HistoryPlots />
     </div>
   );
 }
@@ -103,7 +103,7 @@ function FirstScan({ store }: { store: Store }) {
 function Commands({ label, text }: { label: string; text: string }) {
   return (
     <>
-      <pre tabIndex={0} role="group" aria-label={label}>{text.split(/([ \n])/).map((word, i) => <span class="word" key={i}>{word}</span>)}</pre>
+      <pre tabIndex={0} role="group" aria-label={label}>{text.split(/([ \n])/).map((word, i) => (word.trim() ? <span class="word" key={i}>{word}</span> : word))}</pre>
       <p class="copy"><CopyButton text={text} /></p>
     </>
   );
@@ -155,7 +155,7 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
         <tbody>
           {jobs.map((job) => (
             <tr key={job.job_id} data-job={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
-              <th scope="row" class="name" data-label="Room"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a><br /><span class="quiet">{job.protocol}</span></th>
+              <th scope="row" class="name" data-label="Room"><a href={jobHref(job.job_id)}><span><Name text={job.station_name || job.job_id} /></span></a><br /><span class="quiet"><Name text={job.protocol} /></span></th>
               <td data-label="State"><StateChip state={job.state} />{job.warning_count > 0 && <Warnings count={job.warning_count} />}</td>
               <td data-label="Class">{job.job_class}</td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>

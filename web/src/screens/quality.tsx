@@ -5,7 +5,7 @@ import { plural, significant } from '../lib/format.ts';
 import { type Result, type Verdict, seriesOf } from '../lib/quality_results.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked } from '../state/hooks.ts';
-import { Chip, Empty, Time } from '../ui/bits.tsx';
+import { Chip, Empty, LocalTimes, Time } from '../ui/bits.tsx';
 
 interface Answer {
   results: Result[];
@@ -20,7 +20,7 @@ export function Quality({ only }: { only: { station: string | null; protocol: st
   const { data, error } = useAsked<Answer>('quality', { limit: 1000, station: station ?? undefined, protocol: protocol ?? undefined }, ASK_MS);
   return (
     <section class="card" aria-labelledby="quality">
-      <header><h1 id="quality">Image quality</h1>{(station || protocol) && <a href="#/quality">All rooms</a>}</header>
+      <header><h1 id="quality">Image quality</h1>{data && data.results.length > 0 && <LocalTimes />}{(station || protocol) && <a href="#/quality">All rooms</a>}</header>
       {error && <p class="problem" role="alert">{error}</p>}
       {data?.results.length === 0 && (
         <Empty>No test has been recorded. <code>isocenter qa --job JOB --record</code> measures a scan of a phantom. <a href="docs/qa.html">How</a></Empty>

@@ -3,7 +3,7 @@ import { type Job, type Room, isActive } from '../api/types.ts';
 import { count, finish, framesPerSecond, gups, seconds } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import type { Store } from '../state/store.ts';
-import { Chip, ConsoleWait, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Chip, ConsoleWait, JobProgressBar, Name, StateChip } from '../ui/bits.tsx';
 
 // More rooms than this do not fit as cards above what is active; idle ones are then lines.
 const MOST_CARDS = 12;
@@ -20,7 +20,7 @@ export function Rooms({ rooms, store }: { rooms: Room[]; store: Store }) {
         <ul class="idle-rooms" aria-label="Idle rooms">
           {lines.map(({ room, job }) => (
             <li key={room.station_name} class="split">
-              <a class="one-line" href={jobHref(job.job_id)} title={`${room.station_name}: last job`}>{room.station_name}</a>
+              <a href={jobHref(job.job_id)} title={`${room.station_name}: last job`}><Name text={room.station_name} /></a>
               <Day room={room} />
             </li>
           ))}
@@ -38,7 +38,7 @@ function RoomCard({ room, job, store }: { room: Room; job: Job; store: Store }) 
   return (
     <article class={`room card ${state}`} aria-label={`Room ${room.station_name}`}>
       <header>
-        <h3 title={room.station_name}>{room.station_name}</h3>
+        <h3><Name text={room.station_name} /></h3>
         <Chip kind={state} text={{ scanning: 'Scanning', stalled: broken ? 'No console' : 'No frames', computing: 'Computing', idle: 'Idle' }[state]} />
       </header>
       {active && (
@@ -53,7 +53,7 @@ function RoomCard({ room, job, store }: { room: Room; job: Job; store: Store }) 
       )}
       {!active && <LastJob job={job} />}
       <footer class="split quiet numbers">
-        <a class="one-line" href={jobHref(job.job_id)} aria-label={active ? undefined : `Last job of ${room.station_name}`}>{active ? job.protocol : 'Last job'}</a>
+        <a href={jobHref(job.job_id)} aria-label={active ? undefined : `Last job of ${room.station_name}`}>{active ? <Name text={job.protocol} /> : 'Last job'}</a>
         <Day room={room} />
       </footer>
     </article>

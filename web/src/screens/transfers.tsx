@@ -8,7 +8,7 @@ import { coarseSeconds, count, plural, words } from '../lib/format.ts';
 import { refusalsOf } from '../lib/refusals.ts';
 import { go, href, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
-import { Chip, Empty, Time } from '../ui/bits.tsx';
+import { Chip, Empty, LocalTimes, Name, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -36,6 +36,7 @@ export function Transfers({ query }: { query: URLSearchParams }) {
     <section class="card" aria-labelledby="dicom">
       <header>
         <h1 id="dicom">DICOM destinations</h1>
+        {data?.enabled && <LocalTimes />}
         {data?.enabled && (
           <form class="filters" onSubmit={(event) => event.preventDefault()}>
             <label class="inline">
@@ -97,8 +98,8 @@ function DestinationCard({ destination: d, stuck, mayChange, onRetry }: CardProp
   const text = { bad: 'Failures', receiving: 'Sending', warning: 'Stuck', waiting: 'Waiting', ok: 'Nothing waits' }[state];
   return (
     <article class={`room card destination-${state}`} aria-label={`Destination ${d.name}`}>
-      <header><h2 title={d.name}>{d.name}</h2><Chip kind={state} text={text} /></header>
-      <p class="quiet one-line" title={placeOf(d)}>{placeOf(d)}</p>
+      <header><h2><Name text={d.name} /></h2><Chip kind={state} text={text} /></header>
+      <p class="quiet place">{placeOf(d)}</p>
       <p class="numbers split">
         <span>{count(d.queued)} waiting</span><span>{count(d.sending)} sending</span>
         <span class={d.failed > 0 ? 'bad' : ''}>{count(d.failed)} failed</span>
@@ -175,7 +176,7 @@ function JobName({ transfer: t, now }: { transfer: Transfer; now: number }) {
   const known = t.job_create_time !== null;
   return (
     <>
-      <a href={jobHref(t.job_id)}>{known ? <>{[t.station_name, t.protocol].filter(Boolean).join(', ')}, <Time at={t.job_create_time} now={now} /></> : t.job_id}</a>
+      <a href={jobHref(t.job_id)}><span>{known ? <><Name text={[t.station_name, t.protocol].filter(Boolean).join(', ')} />, <Time at={t.job_create_time} now={now} /></> : t.job_id}</span></a>
       {known && <><br /><span class="quiet id">{t.job_id}</span></>}
     </>
   );

@@ -15,6 +15,9 @@ export function useStore(): Store {
   return store;
 }
 
+// Sums over a day, ages and samples change without an event, and slowly.
+const QUIET_MS = 60_000;
+
 export interface Asked<T> {
   data: T | null;
   // Why the last request failed; `data` is then what an earlier one brought.
@@ -22,8 +25,9 @@ export interface Asked<T> {
 }
 
 // What GET `path` answers, asked again every `everyMs` (0: never), after a reconnection, and when somebody changed something.
-// A path of null asks nothing.
-export function useAsked<T>(path: string | null, query: Query, everyMs: number): Asked<T> {
+// A path of null asks nothing. `onNews`: what mostly changes with what events tell of is asked again after they did, and once a minute,
+// as long as they arrive.
+export function useAsked<T>(path: string | null, query: Query, everyMs: number, onNews = false): Asked<T> {
   const store = useStore();
   const [asked, setAsked] = useState<Asked<T>>({ data: null, error: null });
   const key = path === null ? null : `${path}?${JSON.stringify(query)}`;
@@ -34,9 +38,27 @@ export function useAsked<T>(path: string | null, query: Query, everyMs: number):
     if (path === null || !reachable) return undefined;
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let stopListening = () => {};
     if (shownKey.current !== key) setAsked({ data: null, error: null });
     shownKey.current = key;
+    const again = (afterMs: number) => {
+      clearTimeout(timer);
+      if (everyMs > 0) timer = setTimeout(ask, afterMs);
+    };
+    // Events come many times a second while a room scans: then this is asked for no more often than without them.
+    const afterNews = (seen: number) => {
+      const isDue = () => store.news !== seen || store.link.kind !== 'live';
+      if (isDue()) return again(everyMs);
+      again(QUIET_MS);
+      stopListening = store.subscribe(() => {
+        if (!isDue()) return;
+        stopListening();
+        again(everyMs);
+      });
+    };
     const ask = async () => {
+      stopListening();
+      const seen = store.news;
       if (!document.hidden) {
         try {
           const data = await store.api.get<T>(path, query, abort.signal);
@@ -45,14 +67,17 @@ export function useAsked<T>(path: string | null, query: Query, everyMs: number):
           if (!abort.signal.aborted) setAsked((before) => ({ data: before.data, error: messageOf(error) }));
         }
       }
-      if (everyMs > 0 && !abort.signal.aborted) timer = setTimeout(ask, everyMs);
+      if (abort.signal.aborted) return;
+      if (onNews) afterNews(seen);
+      else again(everyMs);
     };
     void ask();
     return () => {
       abort.abort();
+      stopListening();
       clearTimeout(timer);
     };
-  }, [key, everyMs, reachable, store.epoch]);
+  }, [key, everyMs, onNews, reachable, store.epoch]);
   return asked;
 }
 

@@ -39,6 +39,8 @@ export class Store {
   expected = wasSignedIn();
   // Counts reconnections and changes that the user made: whoever asked for something asks again.
   epoch = 0;
+  // Counts what events have told, but for the time.
+  news = 0;
   // Milliseconds to add to this machine's clock to have the server's.
   private skewMs = 0;
   private readonly connection: Connection;
@@ -55,14 +57,15 @@ export class Store {
   private toldAfter = new Map<string, number>();
   // The event stream has begun once.
   private greeted = false;
-  // Whether somebody who is signed in, or may be, looks at this tab: both have an event stream, as browsers open six connections to
-  // one server over HTTP/1.1, for all tabs together.
+  // Somebody is signed in, or may be, and looks at this tab: then it follows events. Browsers open six connections to one server over
+  // HTTP/1.1, for all tabs together.
   private wanted = false;
   private visible = true;
 
-  constructor(readonly api: Api, private readonly clock: Clock = wallClock) {
+  // `events`: where the event stream comes from, when it is not this page's own.
+  constructor(readonly api: Api, private readonly clock: Clock = wallClock, events: Api['events'] = (id, signal) => api.events(id, signal)) {
     this.connection = new Connection(
-      { events: (id, signal) => api.events(id, signal), poll: () => this.load() },
+      { events, poll: () => this.load() },
       clock,
       (event) => this.take(event),
       (link) => this.takeLink(link),
@@ -238,6 +241,7 @@ export class Store {
 
   private take(event: ServerEvent): void {
     const data: unknown = JSON.parse(event.data);
+    if (event.event !== 'heartbeat') this.news += 1;
     switch (event.event) {
       case 'hello': {
         const hello = data as { resumed: boolean; status: Status };

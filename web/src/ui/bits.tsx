@@ -1,5 +1,5 @@
 // Small parts that several screens are made of.
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import type { Job, JobState } from '../api/types.ts';
 import { stageOf } from '../lib/progress.ts';
 import { fullTime, plural, time, utcOffset, waitLeft, words } from '../lib/format.ts';
@@ -53,6 +53,12 @@ export function Time({ at, now }: { at: string | null; now: number }) {
   return at ? <time dateTime={at} title={fullTime(at)}>{time(at, now)}</time> : <>–</>;
 }
 
+// A name as programs write it, which may be broken behind its signs rather than anywhere.
+export function Name({ text }: { text: string }) {
+  const parts = text.split(/(?<=[_.\-/])(?=[^_.\-/])/);
+  return <>{parts.map((part, i) => (i === 0 ? part : <Fragment key={i}><wbr />{part}</Fragment>))}</>;
+}
+
 // Said once beside tables of times.
 export function LocalTimes() {
   return <span class="quiet">local time, {utcOffset(new Date())}</span>;
@@ -70,12 +76,12 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="quiet empty">{children}</p>;
 }
 
-// A label on the left, a bar and its numbers.
-export function Gauge({ label, used, limit, text }: { label: string; used: number; limit: number; text: string }) {
+// A label on the left, a bar, which is called `name`, and its numbers.
+export function Gauge({ label, name, used, limit, text }: { label: ComponentChildren; name: string; used: number; limit: number; text: string }) {
   return (
     <div class="gauge">
       <span class="quiet">{label}</span>
-      <Bar part={limit > 0 ? used / limit : 0} label={label} text={text} />
+      <Bar part={limit > 0 ? used / limit : 0} label={name} text={text} />
       <span class="numbers">{text}</span>
     </div>
   );

@@ -16,7 +16,7 @@ const PAGES = [
   { path: 'node', name: 'Node' },
 ];
 const THEMES: { theme: Theme; name: string }[] = [
-  { theme: 'system', name: 'As the system' }, { theme: 'dark', name: 'Dark' }, { theme: 'light', name: 'Light' },
+  { theme: 'system', name: 'System' }, { theme: 'dark', name: 'Dark' }, { theme: 'light', name: 'Light' },
 ];
 
 export function Shell({ page, children }: { page: string; children: ComponentChildren }) {

@@ -56,6 +56,7 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
             );
           })}
           {choices.length > MOST_BESIDE && <span class="quiet">{MOST_BESIDE} at once</span>}
+          <Term name="FDK"><span aria-hidden="true">?</span><span class="hidden">What FDK is</span></Term>
         </div>
       )}
       <div class="group less-used" role="group" aria-label={hasMouse() ? 'Tool of the left button' : 'Tool of one finger'}>
