@@ -48,7 +48,8 @@ int SweepsOf(const RefinementSettings& settings) {
   }
   if (const auto* const gated = std::get_if<GatedSettings>(&settings)) return SweepsOf(*gated);
   // Forward and back for each iteration.
-  return 2 * std::get<IterativeSettings>(settings).iterations;
+  const auto& iterative = std::get<IterativeSettings>(settings);
+  return 2 * (iterative.early_passes + iterative.iterations);
 }
 
 }  // namespace isocenter::recon

@@ -246,6 +246,16 @@ void AddRefine(flags::Command program) {
       .ShowDefault();
   command.Add("--subsets", options->settings.subsets, "Ordered subsets");
   command.Add("--momentum", options->settings.momentum, "How far steps look ahead").ShowDefault();
+  command.AddSwitch("--from-zero", options->from_zero, "Begin with nothing instead of with FDK");
+  command
+      .Add("--early-passes", options->settings.early_passes,
+           "Of os_sart --from-zero: passes over the views that are there")
+      .Range(0, 64);
+  command
+      .Add("--arm-seconds", options->arm_seconds,
+           "Frames come evenly in so many seconds, FDK and early passes go on meanwhile; also says "
+           "what is left after the last frame (default: they are there)")
+      .Range(0.0, 600.0);
   command.Add("--prior", options->settings.prior_strength, "Strength of the prior");
   command.AddSwitch("--statistical-weights", options->settings.statistical_weights,
                     "Weigh rays by their counts");

@@ -24,6 +24,9 @@ struct PassFigures {
 class Method {
  public:
   virtual ~Method() = default;
+  /// Adds one pass over the first `frames` frames, while b lacks the others; each has as many as
+  /// the one before or more. Where the settings have such passes.
+  virtual void AddEarlyPass(int frames, Agenda& agenda);
   /// Adds what is to be done before the first pass, when b and x have their values.
   virtual void AddPreparation(Agenda& agenda) = 0;
   /// Adds one pass over all views; passes count from 0.

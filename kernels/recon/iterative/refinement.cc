@@ -21,6 +21,7 @@ class PlannedRefinement final : public Refinement {
 
   absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
                     std::span<const float> doses) override;
+  absl::StatusOr<bool> StepEarly() override;
   absl::Status Start(HostView3<const float> hounsfield) override;
   absl::StatusOr<bool> Step() override;
   std::span<const IterationReport> reports() const override { return reports_; }
@@ -35,6 +36,7 @@ class PlannedRefinement final : public Refinement {
   PlannedRefinement(const RefinementPlan& plan, std::unique_ptr<LinearSystem> system,
                     ProjectionVector b, VolumeVector x)
       : plan_(plan), system_(std::move(system)), b_(std::move(b)), x_(std::move(x)) {}
+  absl::Status DoTask();
   void EndPass();
 
   const RefinementPlan& plan_;
@@ -46,7 +48,8 @@ class PlannedRefinement final : public Refinement {
   std::unique_ptr<Method> method_;
   Phase phase_ = Phase::kReceiving;
   Agenda agenda_;
-  size_t tasks_ = 0;  // of the present pass or the preparation
+  size_t early_passes_ = 0;  // that are in the agenda or have ended
+  size_t tasks_ = 0;         // of the present pass or the preparation
   std::vector<IterationReport> reports_;
   double begin_ = 0;
 };
@@ -74,6 +77,21 @@ absl::Status PlannedRefinement::Push(const ops::RawFrames& frames,
   return frames_->Push(frames, measured, doses);
 }
 
+absl::StatusOr<bool> PlannedRefinement::StepEarly() {
+  if (phase_ != Phase::kReceiving) {
+    return absl::FailedPreconditionError("early passes after the start of the refinement");
+  }
+  if (agenda_.empty()) {
+    if (early_passes_ == plan_.early_frames.size()) return true;
+    const int frames = plan_.early_frames[early_passes_];
+    if (frames_->views() < frames) return true;
+    method_->AddEarlyPass(frames, agenda_);
+    ++early_passes_;
+  }
+  ISO_RETURN_IF_ERROR(DoTask());
+  return false;
+}
+
 absl::Status PlannedRefinement::Start(HostView3<const float> hounsfield) {
   if (phase_ != Phase::kReceiving) {
     return absl::FailedPreconditionError("the refinement has started already");
@@ -83,6 +101,11 @@ absl::Status PlannedRefinement::Start(HostView3<const float> hounsfield) {
         absl::StrCat("only ", frames_->views(), " of ", plan_.views(), " frames have been pushed"));
   }
   if (hounsfield.data() != nullptr) {
+    if (!plan_.early_frames.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a volume to begin with was given beside ", plan_.early_frames.size(),
+                       " early passes, which begin from zero; legal is one of them"));
+    }
     ISO_RETURN_IF_ERROR(
         ops::CheckSameShape("the volume to begin with", hounsfield.shape(), plan_.grid.shape()));
     ISO_RETURN_IF_ERROR(exchange_->Set(hounsfield, x_));
@@ -90,6 +113,9 @@ absl::Status PlannedRefinement::Start(HostView3<const float> hounsfield) {
   ISO_RETURN_IF_ERROR(system_->Synchronize());
   frames_.reset();
   phase_ = Phase::kPreparing;
+  for (; early_passes_ < plan_.early_frames.size(); ++early_passes_) {
+    method_->AddEarlyPass(plan_.early_frames[early_passes_], agenda_);
+  }
   method_->AddPreparation(agenda_);
   tasks_ = agenda_.size();
   return absl::OkStatus();
@@ -101,12 +127,7 @@ absl::StatusOr<bool> PlannedRefinement::Step() {
   }
   if (phase_ == Phase::kDone) return true;
   if (begin_ == 0) begin_ = ops::SteadySeconds();
-  ISO_RETURN_IF_ERROR(system_->Synchronize());
-  if (!agenda_.empty()) {
-    const auto task = std::move(agenda_.front());
-    agenda_.pop_front();
-    ISO_RETURN_IF_ERROR(task());
-  }
+  ISO_RETURN_IF_ERROR(DoTask());
   if (!agenda_.empty()) return false;
   if (phase_ == Phase::kPreparing) {
     phase_ = Phase::kIterating;
@@ -117,6 +138,14 @@ absl::StatusOr<bool> PlannedRefinement::Step() {
   method_->AddPass(static_cast<int>(reports_.size()), agenda_);
   tasks_ = agenda_.size();
   return false;
+}
+
+absl::Status PlannedRefinement::DoTask() {
+  ISO_RETURN_IF_ERROR(system_->Synchronize());
+  if (agenda_.empty()) return absl::OkStatus();
+  const auto task = std::move(agenda_.front());
+  agenda_.pop_front();
+  return task();
 }
 
 void PlannedRefinement::EndPass() {
