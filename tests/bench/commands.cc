@@ -168,6 +168,7 @@ void AddQuality(flags::Command program) {
   command.Add("--photons", options->scan.photons, "Per pixel and frame; 0: no noise").ShowDefault();
   command.Add("--algorithm", options->algorithms, "Algorithms (default: all)").Separator(',');
   command.Add("--iterations", options->iterations, "Passes");
+  command.Add("--early-passes", options->early_passes, "Of os_sart --cold, before the others");
   command.Add("--subsets", options->subsets, "Ordered subsets");
   command.Add("--relaxation", options->relaxation, "Step length");
   command.Add("--momentum", options->momentum, "How far steps look ahead");
