@@ -26,7 +26,7 @@ class PlannedRefinement final : public Refinement {
   absl::StatusOr<bool> Step() override;
   std::span<const IterationReport> reports() const override { return reports_; }
   double progress() const override;
-  bool readable() const override { return progress() > 0; }
+  bool readable() const override;
   absl::Status Read(HostView3<float> hounsfield) override;
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
 
@@ -160,9 +160,19 @@ void PlannedRefinement::EndPass() {
 
 double PlannedRefinement::progress() const {
   if (phase_ == Phase::kDone) return 1;
-  if (phase_ != Phase::kIterating) return 0;
-  const double pass = 1 - static_cast<double>(agenda_.size()) / static_cast<double>(tasks_);
-  return (static_cast<double>(reports_.size()) + pass) / plan_.settings.iterations;
+  if (phase_ == Phase::kReceiving) return 0;
+  const auto early = static_cast<double>(plan_.early_frames.size());
+  const double done = 1 - static_cast<double>(agenda_.size()) / static_cast<double>(tasks_);
+  const double passes = phase_ == Phase::kPreparing
+                            ? early * done
+                            : early + static_cast<double>(reports_.size()) + done;
+  return passes / (early + plan_.settings.iterations);
+}
+
+bool PlannedRefinement::readable() const {
+  if (phase_ == Phase::kDone) return true;
+  if (phase_ != Phase::kIterating) return false;
+  return !plan_.early_frames.empty() || !reports_.empty() || agenda_.size() < tasks_;
 }
 
 absl::Status PlannedRefinement::Read(HostView3<float> hounsfield) {

@@ -251,6 +251,18 @@ TEST(EarlyPasses, BeginFromZeroAndBeforeTheStart) {
   EXPECT_THAT(refused.message(), HasSubstr("beside 3 early passes"));
   ASSERT_TRUE(refinement->Start({}).ok());
   EXPECT_EQ(refinement->StepEarly().status().code(), absl::StatusCode::kFailedPrecondition);
+  // They are done now, and count as passes.
+  EXPECT_EQ(refinement->progress(), 0);
+  double before = 0;
+  while (!refinement->readable()) {
+    EXPECT_FALSE(*refinement->Step());
+    EXPECT_GT(refinement->progress(), before);
+    before = refinement->progress();
+  }
+  EXPECT_TRUE(refinement->reports().empty());
+  EXPECT_DOUBLE_EQ(refinement->progress(), 3. / 5);
+  for (bool done = false; !done;) done = *refinement->Step();
+  EXPECT_EQ(refinement->progress(), 1);
 }
 
 TEST(EarlyPasses, AreForOsSartFromZero) {
