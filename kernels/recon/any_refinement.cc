@@ -49,7 +49,8 @@ int SweepsOf(const RefinementSettings& settings) {
   if (const auto* const gated = std::get_if<GatedSettings>(&settings)) return SweepsOf(*gated);
   // Forward and back for each iteration.
   const auto& iterative = std::get<IterativeSettings>(settings);
-  return 2 * (iterative.early_passes + iterative.iterations);
+  const int early = iterative.warm_start ? 0 : iterative.early_passes;
+  return 2 * (early + iterative.iterations);
 }
 
 }  // namespace isocenter::recon

@@ -36,6 +36,8 @@ class PlannedRefinement final : public Refinement {
   PlannedRefinement(const RefinementPlan& plan, std::unique_ptr<LinearSystem> system,
                     ProjectionVector b, VolumeVector x)
       : plan_(plan), system_(std::move(system)), b_(std::move(b)), x_(std::move(x)) {}
+  // That change the volume.
+  size_t EarlyPasses() const { return plan_.settings.warm_start ? 0 : plan_.early_frames.size(); }
   absl::Status DoTask();
   void EndPass();
 
@@ -101,9 +103,9 @@ absl::Status PlannedRefinement::Start(HostView3<const float> hounsfield) {
         absl::StrCat("only ", frames_->views(), " of ", plan_.views(), " frames have been pushed"));
   }
   if (hounsfield.data() != nullptr) {
-    if (!plan_.early_frames.empty()) {
+    if (EarlyPasses() > 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("a volume to begin with was given beside ", plan_.early_frames.size(),
+          absl::StrCat("a volume to begin with was given beside ", EarlyPasses(),
                        " early passes, which begin from zero; legal is one of them"));
     }
     ISO_RETURN_IF_ERROR(
@@ -161,7 +163,7 @@ void PlannedRefinement::EndPass() {
 double PlannedRefinement::progress() const {
   if (phase_ == Phase::kDone) return 1;
   if (phase_ == Phase::kReceiving) return 0;
-  const auto early = static_cast<double>(plan_.early_frames.size());
+  const auto early = static_cast<double>(EarlyPasses());
   const double done = 1 - static_cast<double>(agenda_.size()) / static_cast<double>(tasks_);
   const double passes = phase_ == Phase::kPreparing
                             ? early * done
@@ -172,7 +174,7 @@ double PlannedRefinement::progress() const {
 bool PlannedRefinement::readable() const {
   if (phase_ == Phase::kDone) return true;
   if (phase_ != Phase::kIterating) return false;
-  return !plan_.early_frames.empty() || !reports_.empty() || agenda_.size() < tasks_;
+  return EarlyPasses() > 0 || !reports_.empty() || agenda_.size() < tasks_;
 }
 
 absl::Status PlannedRefinement::Read(HostView3<float> hounsfield) {

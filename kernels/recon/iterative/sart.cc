@@ -107,6 +107,8 @@ absl::Status Sart::WeighViews(int chunk, const Views& views) {
 
 void Sart::AddEarlyPass(int frames, Agenda& agenda) {
   AddWeights(frames, agenda);
+  // The volume that they would begin with is there after the last frame.
+  if (system_.plan().settings.warm_start) return;
   bool some = false;  // of the subset's views
   for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
     const Views views = Among(chunk, frames);
@@ -125,7 +127,12 @@ void Sart::AddPreparation(Agenda& agenda) {
   squared_data_ = 0;
   if (HasEarlyPasses(system_.plan())) {
     AddWeights(system_.plan().views(), agenda);
-    agenda.push_back([this] { return SumData(); });
+    agenda.push_back([this]() -> absl::Status {
+      if (LooksAhead() && system_.plan().settings.warm_start) {
+        ISO_RETURN_IF_ERROR(system_.Copy(x_, *ahead_));
+      }
+      return SumData();
+    });
   } else {
     agenda.push_back([this]() -> absl::Status {
       if (LooksAhead()) ISO_RETURN_IF_ERROR(system_.Copy(x_, *ahead_));

@@ -78,10 +78,6 @@ absl::Status ValidateCombination(const IterativeSettings& settings) {
   if (settings.early_passes > 0 && settings.algorithm != Algorithm::kOsSart) {
     return refuse("early_passes", "0, or os_sart");
   }
-  if (settings.early_passes > 0 && settings.warm_start) {
-    return OutOfRange("early_passes", settings.early_passes,
-                      "0 with a warm start: its volume is there after the last frame only");
-  }
   if (settings.statistical_weights && !HasStatisticalWeights(settings.algorithm)) {
     return refuse("statistical_weights", "false, or cgls, lsqr and os_sqs");
   }
