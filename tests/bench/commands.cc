@@ -250,7 +250,7 @@ void AddRefine(flags::Command program) {
   command.AddSwitch("--from-zero", options->from_zero, "Begin with nothing instead of with FDK");
   command
       .Add("--early-passes", options->settings.early_passes,
-           "Of os_sart --from-zero: passes over the views that are there")
+           "Of os_sart, while views come: sums of rows and columns, from zero passes")
       .Range(0, 64);
   command
       .Add("--arm-seconds", options->arm_seconds,

@@ -46,8 +46,8 @@ void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
   add_switch("--from-zero", flags.from_zero,
              "begin with nothing instead of with FDK, as on limited arcs");
   add("--early-passes", s.early_passes,
-      "of os_sart --from-zero: before all else so many passes over half of the views to nearly "
-      "all, as a service does while the arm turns")
+      "of os_sart: how often something is done with the views that have come, from half of them "
+      "on, as while the arm turns: sums of rows and columns, and with --from-zero passes")
       .Range(0, 64);
   add_switch("--statistical-weights", s.statistical_weights,
              "weigh rays by the photons that they are left with");

@@ -24,8 +24,8 @@ struct PassFigures {
 class Method {
  public:
   virtual ~Method() = default;
-  /// Adds one pass over the first `frames` frames, while b lacks the others; each has as many as
-  /// the one before or more. Where the settings have such passes.
+  /// Adds what is done early with the first `frames` frames (IterativeSettings::early_passes),
+  /// while b lacks the others; each time as many as the time before or more.
   virtual void AddEarlyPass(int frames, Agenda& agenda);
   /// Adds what is to be done before the first pass, when b and x have their values.
   virtual void AddPreparation(Agenda& agenda) = 0;

@@ -45,9 +45,9 @@ class Refinement {
   /// which leaves that to Step, the bits are the same.
   virtual absl::StatusOr<bool> StepEarly() { return true; }
 
-  /// After the last frame. `hounsfield` [z][y][x] is where to begin, or empty for zero, as with
-  /// early passes. Errors: FAILED_PRECONDITION (frames missing), INVALID_ARGUMENT (shape, values
-  /// that are not finite, a volume beside early passes).
+  /// After the last frame. `hounsfield` [z][y][x] is where to begin, or empty for zero. Errors:
+  /// FAILED_PRECONDITION (frames missing), INVALID_ARGUMENT (shape, values that are not finite, a
+  /// volume beside early passes from zero).
   virtual absl::Status Start(HostView3<const float> hounsfield) = 0;
 
   /// The next part of the work: chunk_views views forward or back, or an update of the volume. It
