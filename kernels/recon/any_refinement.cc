@@ -48,7 +48,9 @@ int SweepsOf(const RefinementSettings& settings) {
   }
   if (const auto* const gated = std::get_if<GatedSettings>(&settings)) return SweepsOf(*gated);
   // Forward and back for each iteration.
-  return 2 * std::get<IterativeSettings>(settings).iterations;
+  const auto& iterative = std::get<IterativeSettings>(settings);
+  const int early = iterative.warm_start ? 0 : iterative.early_passes;
+  return 2 * (early + iterative.iterations);
 }
 
 }  // namespace isocenter::recon

@@ -197,6 +197,10 @@ std::string PlanText(const RefinementPlan& plan) {
       "\ncolumn sums that stay in memory: ", plan.kept_column_sums, " of ", plan.subsets.size(),
       "\n", absl::StrFormat("voxel updates of a pass: %.6g\n", plan.voxel_updates),
       Memory("memory of a device", plan.device_parts), Memory("host memory", plan.host_parts));
+  if (!plan.early_frames.empty()) {
+    absl::StrAppend(&text, "early passes over the first ", absl::StrJoin(plan.early_frames, ", "),
+                    " frames\n");
+  }
   if (plan.warm_start) absl::StrAppend(&text, "begins with: ", PlanText(*plan.warm_start));
   if (plan.limited_arc) absl::StrAppend(&text, LimitedArcText(*plan.limited_arc), "\n");
   return text;

@@ -168,6 +168,7 @@ void AddQuality(flags::Command program) {
   command.Add("--photons", options->scan.photons, "Per pixel and frame; 0: no noise").ShowDefault();
   command.Add("--algorithm", options->algorithms, "Algorithms (default: all)").Separator(',');
   command.Add("--iterations", options->iterations, "Passes");
+  command.Add("--early-passes", options->early_passes, "Of os_sart --cold, before the others");
   command.Add("--subsets", options->subsets, "Ordered subsets");
   command.Add("--relaxation", options->relaxation, "Step length");
   command.Add("--momentum", options->momentum, "How far steps look ahead");
@@ -246,6 +247,16 @@ void AddRefine(flags::Command program) {
       .ShowDefault();
   command.Add("--subsets", options->settings.subsets, "Ordered subsets");
   command.Add("--momentum", options->settings.momentum, "How far steps look ahead").ShowDefault();
+  command.AddSwitch("--from-zero", options->from_zero, "Begin with nothing instead of with FDK");
+  command
+      .Add("--early-passes", options->settings.early_passes,
+           "Of os_sart, while views come: sums of rows and columns, from zero passes")
+      .Range(0, 64);
+  command
+      .Add("--arm-seconds", options->arm_seconds,
+           "Frames come evenly in so many seconds, FDK and early passes go on meanwhile; also says "
+           "what is left after the last frame (default: they are there)")
+      .Range(0.0, 600.0);
   command.Add("--prior", options->settings.prior_strength, "Strength of the prior");
   command.AddSwitch("--statistical-weights", options->settings.statistical_weights,
                     "Weigh rays by their counts");

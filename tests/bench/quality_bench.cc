@@ -34,6 +34,7 @@ absl::StatusOr<std::vector<quality::Candidate>> Chosen(const QualityOptions& opt
     const auto& wanted = options.algorithms;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
     if (options.iterations) settings.iterations = *options.iterations;
+    if (options.early_passes) settings.early_passes = *options.early_passes;
     if (options.subsets) settings.subsets = *options.subsets;
     if (options.tv_steps) settings.tv_steps = *options.tv_steps;
     if (options.relaxation) settings.relaxation = *options.relaxation;

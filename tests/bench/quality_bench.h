@@ -16,7 +16,7 @@ struct QualityOptions {
   quality::ScanOptions scan;
   std::vector<std::string> algorithms;  // empty: all
   /// Replace what the tuned settings have.
-  std::optional<int> iterations, subsets, tv_steps;
+  std::optional<int> iterations, early_passes, subsets, tv_steps;
   std::optional<double> relaxation, momentum, prior_strength, huber_delta_per_mm, fdk_cutoff;
   std::optional<std::string> projector;
   bool cold = false;

@@ -13,6 +13,7 @@
 #include "tests/all_methods.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
+#include "tests/bench/refine_live.h"
 #include "tests/bench/scan.h"
 #include "tests/bench/summary.h"
 #include "tests/bench/write_file.h"
@@ -110,6 +111,28 @@ absl::Status RunOnce(const recon::RefinementPlan& plan, const std::vector<ops::D
   return absl::OkStatus();
 }
 
+// The refinement while the arm turns: after a run that warms up.
+absl::Status RunLive(const recon::RefinementPlan& plan, const RefineOptions& options,
+                     const std::vector<ops::Device*>& devices, const ops::Registry& registry,
+                     const ops::RawFrames& frames, HostView3<float> volume) {
+  std::vector<double> fdk, refined;
+  for (int i = 0; i <= options.repeats; ++i) {
+    ISO_ASSIGN_OR_RETURN(const AfterLastFrame after,
+                         RefineLive(plan, options.arm_seconds, registry, devices, frames, volume));
+    if (i == 0) continue;
+    fdk.push_back(after.fdk);
+    refined.push_back(after.refined);
+  }
+  const Summary all = Summarize(refined);
+  std::printf(
+      "  %g s for the frames, %d early passes: after the last one FDK %.3f s, refined %.3f "
+      "(%.3f-%.3f) s\n",
+      options.arm_seconds, plan.settings.early_passes, Summarize(fdk).median, all.median, all.least,
+      all.most);
+  std::fflush(stdout);
+  return absl::OkStatus();
+}
+
 absl::Status RunCase(const std::string& name, int device_count, const RefineOptions& options) {
   ISO_ASSIGN_OR_RETURN(const ops::Registry registry, MethodsOf(options));
   ISO_ASSIGN_OR_RETURN(const ScanCase test, MakeScanCase(name, options.views, options.trajectory));
@@ -135,6 +158,7 @@ absl::Status RunCase(const std::string& name, int device_count, const RefineOpti
     ISO_ASSIGN_OR_RETURN(settings.algorithm, recon::AlgorithmNamed(algorithm));
     ISO_ASSIGN_OR_RETURN(settings.projector, ops::ProjectorNamed(options.projector));
     settings.matched = !options.unmatched;
+    settings.warm_start = !options.from_zero;
     settings.precision = options.fast ? ops::Precision::kFast : ops::Precision::kExact;
     const recon::FdkSettings fdk{.precision = settings.precision};
     ISO_ASSIGN_OR_RETURN(
@@ -162,6 +186,10 @@ absl::Status RunCase(const std::string& name, int device_count, const RefineOpti
     }
     std::printf(" s\n");
     std::fflush(stdout);
+    if (options.arm_seconds > 0) {
+      ISO_RETURN_IF_ERROR(
+          RunLive(plan, options, devices, registry, {.counts = {counts, shape}}, volume));
+    }
     if (!options.trace.empty()) {
       ISO_RETURN_IF_ERROR(
           WriteFile(options.trace, recon::ChromeTrace(times.trace, recon::PlanText(plan))));

@@ -20,9 +20,11 @@ struct RefineOptions {
   bool unmatched = false;
   recon::IterativeSettings settings;  // the rest
   bool fast = false;
+  bool from_zero = false;
   std::vector<int> devices = {1};
   int64_t device_memory_bytes = 0;  // of each device; 0: all
   int repeats = 5;
+  double arm_seconds = 0;  // in which the frames come, evenly; 0: they are there
   std::string trajectory;  // of the case C512, as in FdkOptions
   std::string trace;       // file for a trace of the last run's iterations; empty: none
 };

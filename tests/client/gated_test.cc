@@ -86,6 +86,11 @@ TEST(Gated, WhatIsWrongIsNamed) {
               HasSubstr("legal is --phantom thorax"));
   EXPECT_THAT(Reconstruct(heart, out, {"--phase", "0.5", "--cycle-rounds", "2"}).err,
               HasSubstr("--cycle-rounds with fdk with --phase or --gates"));
+  EXPECT_THAT(Reconstruct(heart, out,
+                          {"--phase", "0.5", "--algorithm", "os_sart", "--from-zero",
+                           "--early-passes", "2"})
+                  .err,
+              HasSubstr("--early-passes with --phase or --gates"));
   EXPECT_THAT(Simulate(directory / "x", {"--trajectory", "circle", "--sweep-deg", "5"}).err,
               HasSubstr("--sweep-deg with --trajectory circle; legal is sine"));
   const std::string phases = ReadBytes(heart / "phases.txt");

@@ -95,5 +95,24 @@ TEST_F(LimitedArc, ASufficientOneBeginsWithFilteredBackProjection) {
   EXPECT_LT(RmseOf("short"), 100);
 }
 
+// What a service does while the arm turns, with files: the same passes in the same order.
+TEST_F(LimitedArc, ASufficientOneMayBeginWithPassesOverSomeOfItsFrames) {
+  const std::string scan = Scan("early", "210");
+  const Outcome refused =
+      Reconstruct(scan, {"--algorithm", "sirt", "--iterations", "2", "--early-passes", "6"});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("early_passes is not for sirt; legal is 0, or os_sart"));
+  const auto made = [&](const std::string& early) {
+    const Outcome outcome =
+        Reconstruct(scan, {"--algorithm", "os_sart", "--from-zero", "--iterations", "2",
+                           "--momentum", "0.5", "--early-passes", early});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, Not(HasSubstr("warning")));
+    return RmseOf("early");
+  };
+  const double without = made("0");
+  EXPECT_LT(made("6"), 0.7 * without);
+}
+
 }  // namespace
 }  // namespace isocenter::client_test

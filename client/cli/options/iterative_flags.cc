@@ -45,6 +45,10 @@ void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
   add_switch("--allow-negative", flags.allow_negative, "let voxels fall below air");
   add_switch("--from-zero", flags.from_zero,
              "begin with nothing instead of with FDK, as on limited arcs");
+  add("--early-passes", s.early_passes,
+      "of os_sart: how often something is done with the views that have come, from half of them "
+      "on, as while the arm turns: sums of rows and columns, and with --from-zero passes")
+      .Range(0, 64);
   add_switch("--statistical-weights", s.statistical_weights,
              "weigh rays by the photons that they are left with");
   add("--prior", s.prior_strength, "strength of the prior relative to the data; 0: none")

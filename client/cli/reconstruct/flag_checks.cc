@@ -38,6 +38,8 @@ absl::Status CheckGatingFlags(const ReconstructOptions& options) {
   for (const auto& [flag, given, why] :
        {std::tuple("--motion", options.motion, "it is looked for in all frames"),
         {"--self-calibrate", options.self_calibrate, "an organ that moves looks like an arm"},
+        {"--early-passes", options.iterative.settings.early_passes > 0,
+         "a gate's passes begin with a volume"},
         {"--curve", !options.curve.empty(), "there is a curve of one volume only"},
         {"--deadline", options.deadline_seconds > 0, "all gates have the same passes"},
         {"--cycle-smoothing or --cycle-rounds with fdk", options.gating.together() && !iterative,

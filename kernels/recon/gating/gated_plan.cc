@@ -116,6 +116,11 @@ absl::StatusOr<GatedPlan> MakeGatedPlan(const Acquisition& acquisition, const Vo
                        GateOf(acquisition.trajectory, acquisition.phases, settings.window));
   ISO_ASSIGN_OR_RETURN(const Acquisition chosen, GatedAcquisition(acquisition, plan.gate.chosen));
   if (settings.iterative) {
+    if (settings.iterative->early_passes > 0) {
+      return absl::InvalidArgumentError(absl::StrCat("iterative.early_passes is ",
+                                                     settings.iterative->early_passes,
+                                                     "; legal is 0 for a volume of one phase"));
+    }
     IterativeSettings alone = *settings.iterative;
     alone.warm_start = false;  // it begins with that of all frames
     ISO_ASSIGN_OR_RETURN(RefinementPlan phase,

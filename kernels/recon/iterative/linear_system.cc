@@ -35,6 +35,9 @@ absl::StatusOr<std::unique_ptr<LinearSystem>> LinearSystem::Create(
   if (!plan.settings.matched) {
     self->unmatched_scale_ = UnmatchedScale(plan.acquisition.trajectory, plan.grid);
   }
+  if (const int64_t bytes = HostBytes(plan, self->chunks_); bytes > 0) {
+    ISO_ASSIGN_OR_RETURN(self->placing_, devices[0]->NewHostMemory(bytes));
+  }
   self->threads_ = std::make_unique<ThreadPool>(plan.devices());
   return self;
 }
@@ -78,6 +81,15 @@ int64_t LinearSystem::DeviceBytes(const RefinementPlan& plan, std::span<const Vi
         on.ProjectionStackBytes(LargestStack(plan, chunks, device), ops::StackUse::kProjections);
   }
   return bytes;
+}
+
+int64_t LinearSystem::HostBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks) {
+  if (plan.early_frames.empty()) return 0;
+  int64_t most = 0;
+  for (int device = 0; device < plan.devices(); ++device) {
+    most = std::max(most, LargestStack(plan, chunks, device).count());
+  }
+  return most * static_cast<int64_t>(sizeof(float));
 }
 
 absl::Status LinearSystem::MakeMasks() {
@@ -137,7 +149,8 @@ absl::Status LinearSystem::Synchronize() {
   return status;
 }
 
-absl::Status LinearSystem::Forward(VolumeVector& x, int chunk, ProjectionVector& y) {
+absl::Status LinearSystem::Forward(VolumeVector& x, int chunk, const Views& views,
+                                   ProjectionVector& y) {
   ISO_RETURN_IF_ERROR(OnDevices([&](int device) -> absl::Status {
     Part& part = parts_[device];
     ISO_ASSIGN_OR_RETURN(ops::ProjectionStack * stack, y.At(chunk, device, Access::kUpdate));
@@ -149,7 +162,7 @@ absl::Status LinearSystem::Forward(VolumeVector& x, int chunk, ProjectionVector&
     for (const int piece : part.pieces) {
       ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* volume, x.At(piece, Access::kRead));
       const StageScope scope(part.session->timeline(), ops::Stage::kForwardProject);
-      ISO_RETURN_IF_ERROR(part.operators->Forward(part.matrices[chunk], *volume, *stack));
+      ISO_RETURN_IF_ERROR(part.operators->Forward(MatricesOf(part, chunk, views), *volume, *stack));
     }
     return absl::OkStatus();
   }));
@@ -172,7 +185,8 @@ absl::Status LinearSystem::AddPartialSums(int chunk, ProjectionVector& y) {
   return absl::OkStatus();
 }
 
-absl::Status LinearSystem::Back(int chunk, ProjectionVector& y, VolumeVector& x) {
+absl::Status LinearSystem::Back(int chunk, const Views& views, ProjectionVector& y,
+                                VolumeVector& x) {
   return OnDevices([&](int device) -> absl::Status {
     Part& part = parts_[device];
     const bool matched = part.operators->matched();
@@ -185,12 +199,25 @@ absl::Status LinearSystem::Back(int chunk, ProjectionVector& y, VolumeVector& x)
       ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * volume, x.At(piece, Access::kUpdate));
       {
         const StageScope scope(part.session->timeline(), ops::Stage::kBackproject);
-        ISO_RETURN_IF_ERROR(part.operators->Back(part.matrices[chunk], *stack, *volume));
+        ISO_RETURN_IF_ERROR(part.operators->Back(MatricesOf(part, chunk, views), *stack, *volume));
       }
       ISO_RETURN_IF_ERROR(Mask(piece, *volume));
     }
     return absl::OkStatus();
   });
+}
+
+absl::Status LinearSystem::Place(int chunk, const Views& views, ProjectionVector& x,
+                                 ProjectionVector& y) {
+  for (int device = 0; device < devices(); ++device) {
+    ISO_ASSIGN_OR_RETURN(const ops::ProjectionStack* from, x.At(chunk, device, Access::kRead));
+    ISO_ASSIGN_OR_RETURN(ops::ProjectionStack * to, y.At(chunk, device, Access::kUpdate));
+    const Shape3 shape{views.count, from->shape().middle, from->shape().fast};
+    const HostView3<float> host(reinterpret_cast<float*>(placing_->data()), shape);
+    ISO_RETURN_IF_ERROR(from->Download(0, host));
+    ISO_RETURN_IF_ERROR(to->Upload(views.first, host));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace isocenter::recon

@@ -32,6 +32,8 @@ class LinearSystem {
   /// What Create takes of a device's memory, vectors and operations not included.
   static int64_t DeviceBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks,
                              int device, const ops::Device& on);
+  /// The same of the host's.
+  static int64_t HostBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks);
 
   const RefinementPlan& plan() const { return plan_; }
   const std::vector<ViewChunk>& chunks() const { return chunks_; }
@@ -59,10 +61,28 @@ class LinearSystem {
   /// pieces in rows that the device was not given).
   absl::Status SetMatrix(int view, const ProjectionMatrix& matrix);
 
+  /// Some views of a chunk, by their index there.
+  struct Views {
+    int first = 0;
+    int count = 0;
+  };
+  Views AllOf(int chunk) const { return {0, static_cast<int>(chunks_[chunk].views.size())}; }
+
   /// y += A x for the views of a chunk.
-  absl::Status Forward(VolumeVector& x, int chunk, ProjectionVector& y);
+  absl::Status Forward(VolumeVector& x, int chunk, ProjectionVector& y) {
+    return Forward(x, chunk, AllOf(chunk), y);
+  }
   /// x += Aᵀ y for the views of a chunk. Where the plan's pair is not matched y is changed.
-  absl::Status Back(int chunk, ProjectionVector& y, VolumeVector& x);
+  absl::Status Back(int chunk, ProjectionVector& y, VolumeVector& x) {
+    return Back(chunk, AllOf(chunk), y, x);
+  }
+  /// The same for some views, which are the first of y's. The others of y stay as they are but for
+  /// that change.
+  absl::Status Forward(VolumeVector& x, int chunk, const Views& views, ProjectionVector& y);
+  absl::Status Back(int chunk, const Views& views, ProjectionVector& y, VolumeVector& x);
+  /// The first views.count views of x become those views of y, by way of host memory; y is of all
+  /// chunks. Of a plan with early passes. Waits.
+  absl::Status Place(int chunk, const Views& views, ProjectionVector& x, ProjectionVector& y);
 
   /// y = value; zero where coarse surroundings have the voxels of the result.
   absl::Status Fill(double value, VolumeVector& y);
@@ -106,6 +126,10 @@ class LinearSystem {
   absl::Status MakeMasks();
   absl::Status Mask(int piece, ops::VolumeBuffer& volume);
   absl::Status AddPartialSums(int chunk, ProjectionVector& y);
+  std::span<const ProjectionMatrix> MatricesOf(const Part& part, int chunk,
+                                               const Views& views) const {
+    return std::span(part.matrices[chunk]).subspan(views.first, views.count);
+  }
   absl::Status OnDevices(const std::function<absl::Status(int device)>& work);
 
   const RefinementPlan& plan_;
@@ -116,6 +140,7 @@ class LinearSystem {
   std::vector<ops::Session*> sessions_;
   std::vector<std::unique_ptr<ops::VolumeBuffer>> masks_;  // by piece; none for the result's
   double unmatched_scale_ = 1;
+  std::unique_ptr<ops::HostMemory> placing_;  // for Place, with early passes
   /// A thread for each device: one waits while the others go on.
   std::unique_ptr<ThreadPool> threads_;
 };

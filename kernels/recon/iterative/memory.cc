@@ -44,10 +44,13 @@ absl::StatusOr<MemoryParts> DevicePartsOf(const RefinementPlan& plan, int device
 
 MemoryParts HostPartsOf(const RefinementPlan& plan) {
   const MethodNeeds needs = NeedsOf(plan);
+  const std::vector<ViewChunk> chunks = ChunksOf(plan.subsets, plan.chunk_views);
   MemoryParts iterations{
       {"staging of frames", FrameStore::HostBytes(plan)},
       {"volumes that wait", (1 + needs.volumes) * VolumeVector::HostBytes(plan)},
       {"projections that wait", (1 + needs.projections) * ProjectionVector::HostBytes(plan)}};
+  const MemoryPart weights{"weights on their way", LinearSystem::HostBytes(plan, chunks)};
+  if (weights.bytes > 0) iterations.push_back(weights);
   MemoryParts parts{{"volume", VolumeBytes(plan.grid)},
                     {"a chunk of frames", MostViewsAtOnce(plan) * FrameBytes(plan.acquisition)},
                     {"calibration", CalibrationBytes(plan.acquisition)}};

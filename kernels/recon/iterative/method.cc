@@ -54,6 +54,8 @@ absl::StatusOr<std::unique_ptr<Method>> NewMethod(LinearSystem& system, Projecti
   return MethodOf(system.plan()).create(system, b, x);
 }
 
+void Method::AddEarlyPass(int, Agenda&) {}
+
 MethodNeeds NeedsOf(const RefinementPlan& plan) { return MethodOf(plan).needs(plan); }
 
 }  // namespace isocenter::recon

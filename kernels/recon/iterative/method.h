@@ -24,6 +24,9 @@ struct PassFigures {
 class Method {
  public:
   virtual ~Method() = default;
+  /// Adds what is done early with the first `frames` frames (IterativeSettings::early_passes),
+  /// while b lacks the others; each time as many as the time before or more.
+  virtual void AddEarlyPass(int frames, Agenda& agenda);
   /// Adds what is to be done before the first pass, when b and x have their values.
   virtual void AddPreparation(Agenda& agenda) = 0;
   /// Adds one pass over all views; passes count from 0.

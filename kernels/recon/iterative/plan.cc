@@ -151,6 +151,8 @@ absl::Status ChooseResidence(const VolumeGrid* around, const ops::Registry& regi
   for (const ops::Device* device : devices) limit = std::min(limit, device->limits().memory_bytes);
   const ops::DeviceTraits traits = devices[0]->traits();
   for (const Residence& residence : Residences(plan, traits, static_cast<int>(devices.size()))) {
+    // Frames that come between early passes go into projections that are in use.
+    if (residence.projections_in_host && !plan.early_frames.empty()) continue;
     Arrange(residence, around, devices, plan);
     ISO_RETURN_IF_ERROR(CountDeviceBytes(registry, devices, plan));
     if (plan.peak_bytes <= limit) return absl::OkStatus();
@@ -159,6 +161,7 @@ absl::Status ChooseResidence(const VolumeGrid* around, const ops::Registry& regi
   return absl::ResourceExhaustedError(
       absl::StrCat(AlgorithmName(plan.settings.algorithm), " of a volume of ", plan.grid.nx, "x",
                    plan.grid.ny, "x", plan.grid.nz, " needs ", BytesText(least),
+                   plan.early_frames.empty() ? "" : ", as it has early passes,",
                    " of memory; the limit is ", BytesText(limit)));
 }
 
@@ -215,6 +218,7 @@ absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition
     chosen.subsets = DefaultSubsets(chosen.algorithm, plan.views());
   }
   plan.subsets = MakeSubsets(plan.views(), chosen.subsets);
+  plan.early_frames = EarlyFrames(plan.views(), chosen.early_passes);
   std::optional<VolumeGrid> around;
   if (chosen.surroundings_factor > 0) {
     ISO_ASSIGN_OR_RETURN(around, SurroundingGrid(grid, chosen.surroundings_factor,

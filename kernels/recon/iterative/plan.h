@@ -37,6 +37,8 @@ struct RefinementPlan : RefinementBasis {
   std::optional<LimitedArc> limited_arc;
   /// Views of each subset in the order in which they are used; together they are all views, once.
   std::vector<std::vector<int>> subsets;
+  /// EarlyFrames of the settings: the first so many frames must be there before each early pass.
+  std::vector<int> early_frames;
   std::vector<Piece> pieces;     // first those of the result, in order of their slices
   std::vector<DeviceRows> rows;  // by device
   /// Not all pieces of a device, or not all projections, fit into its memory: they wait in host

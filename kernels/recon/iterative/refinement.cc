@@ -22,11 +22,12 @@ class PlannedRefinement final : public Refinement {
 
   absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
                     std::span<const float> doses) override;
+  absl::StatusOr<bool> StepEarly() override;
   absl::Status Start(HostView3<const float> hounsfield) override;
   absl::StatusOr<bool> Step() override;
   std::span<const IterationReport> reports() const override { return reports_; }
   double progress() const override;
-  bool readable() const override { return progress() > 0; }
+  bool readable() const override;
   absl::Status Read(HostView3<float> hounsfield) override;
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
 
@@ -36,6 +37,9 @@ class PlannedRefinement final : public Refinement {
   PlannedRefinement(const RefinementPlan& plan, std::unique_ptr<LinearSystem> system,
                     ProjectionVector b, VolumeVector x)
       : plan_(plan), system_(std::move(system)), b_(std::move(b)), x_(std::move(x)) {}
+  // That change the volume.
+  size_t EarlyPasses() const { return plan_.settings.warm_start ? 0 : plan_.early_frames.size(); }
+  absl::Status DoTask();
   void EndPass();
 
   const RefinementPlan& plan_;
@@ -47,7 +51,8 @@ class PlannedRefinement final : public Refinement {
   std::unique_ptr<Method> method_;
   Phase phase_ = Phase::kReceiving;
   Agenda agenda_;
-  size_t tasks_ = 0;  // of the present pass or the preparation
+  size_t early_passes_ = 0;  // that are in the agenda or have ended
+  size_t tasks_ = 0;         // of the present pass or the preparation
   std::vector<IterationReport> reports_;
   double begin_ = 0;
 };
@@ -75,6 +80,21 @@ absl::Status PlannedRefinement::Push(const ops::RawFrames& frames,
   return frames_->Push(frames, measured, doses);
 }
 
+absl::StatusOr<bool> PlannedRefinement::StepEarly() {
+  if (phase_ != Phase::kReceiving) {
+    return absl::FailedPreconditionError("early passes after the start of the refinement");
+  }
+  if (agenda_.empty()) {
+    if (early_passes_ == plan_.early_frames.size()) return true;
+    const int frames = plan_.early_frames[early_passes_];
+    if (frames_->views() < frames) return true;
+    method_->AddEarlyPass(frames, agenda_);
+    ++early_passes_;
+  }
+  ISO_RETURN_IF_ERROR(DoTask());
+  return false;
+}
+
 absl::Status PlannedRefinement::Start(HostView3<const float> hounsfield) {
   if (phase_ != Phase::kReceiving) {
     return absl::FailedPreconditionError("the refinement has started already");
@@ -84,6 +104,11 @@ absl::Status PlannedRefinement::Start(HostView3<const float> hounsfield) {
         absl::StrCat("only ", frames_->views(), " of ", plan_.views(), " frames have been pushed"));
   }
   if (hounsfield.data() != nullptr) {
+    if (EarlyPasses() > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a volume to begin with was given beside ", EarlyPasses(),
+                       " early passes, which begin from zero; legal is one of them"));
+    }
     ISO_RETURN_IF_ERROR(
         ops::CheckSameShape("the volume to begin with", hounsfield.shape(), plan_.grid.shape()));
     ISO_RETURN_IF_ERROR(exchange_->Set(hounsfield, x_));
@@ -91,6 +116,9 @@ absl::Status PlannedRefinement::Start(HostView3<const float> hounsfield) {
   ISO_RETURN_IF_ERROR(system_->Synchronize());
   frames_.reset();
   phase_ = Phase::kPreparing;
+  for (; early_passes_ < plan_.early_frames.size(); ++early_passes_) {
+    method_->AddEarlyPass(plan_.early_frames[early_passes_], agenda_);
+  }
   method_->AddPreparation(agenda_);
   tasks_ = agenda_.size();
   return absl::OkStatus();
@@ -102,12 +130,7 @@ absl::StatusOr<bool> PlannedRefinement::Step() {
   }
   if (phase_ == Phase::kDone) return true;
   if (begin_ == 0) begin_ = ops::SteadySeconds();
-  ISO_RETURN_IF_ERROR(system_->Synchronize());
-  if (!agenda_.empty()) {
-    const auto task = std::move(agenda_.front());
-    agenda_.pop_front();
-    ISO_RETURN_IF_ERROR(task());
-  }
+  ISO_RETURN_IF_ERROR(DoTask());
   if (!agenda_.empty()) return false;
   if (phase_ == Phase::kPreparing) {
     phase_ = Phase::kIterating;
@@ -118,6 +141,14 @@ absl::StatusOr<bool> PlannedRefinement::Step() {
   method_->AddPass(static_cast<int>(reports_.size()), agenda_);
   tasks_ = agenda_.size();
   return false;
+}
+
+absl::Status PlannedRefinement::DoTask() {
+  ISO_RETURN_IF_ERROR(system_->Synchronize());
+  if (agenda_.empty()) return absl::OkStatus();
+  const auto task = std::move(agenda_.front());
+  agenda_.pop_front();
+  return task();
 }
 
 void PlannedRefinement::EndPass() {
@@ -132,9 +163,19 @@ void PlannedRefinement::EndPass() {
 
 double PlannedRefinement::progress() const {
   if (phase_ == Phase::kDone) return 1;
-  if (phase_ != Phase::kIterating) return 0;
-  const double pass = 1 - static_cast<double>(agenda_.size()) / static_cast<double>(tasks_);
-  return (static_cast<double>(reports_.size()) + pass) / plan_.settings.iterations;
+  if (phase_ == Phase::kReceiving) return 0;
+  const auto early = static_cast<double>(EarlyPasses());
+  const double done = 1 - static_cast<double>(agenda_.size()) / static_cast<double>(tasks_);
+  const double passes = phase_ == Phase::kPreparing
+                            ? early * done
+                            : early + static_cast<double>(reports_.size()) + done;
+  return passes / (early + plan_.settings.iterations);
+}
+
+bool PlannedRefinement::readable() const {
+  if (phase_ == Phase::kDone) return true;
+  if (phase_ != Phase::kIterating) return false;
+  return EarlyPasses() > 0 || !reports_.empty() || agenda_.size() < tasks_;
 }
 
 absl::Status PlannedRefinement::Read(HostView3<float> hounsfield) {

@@ -21,8 +21,9 @@ struct SelfCalibration;  // self_calibration/self_calibration.h
 struct ReferenceVolume;  // self_calibration/reference/reference_volume.h
 
 /// A better reconstruction of one acquisition. Not thread-safe; one thread drives it. Push all
-/// frames, Start, then Step until it says that it is done or enough time has passed, then Read: an
-/// iterative one may be read after any step. The same plan on the same backend gives the same bits.
+/// frames, with StepEarly between them where there is time, Start, then Step until it says that it
+/// is done or enough time has passed, then Read: an iterative one may be read after any step. The
+/// same plan on the same backend gives the same bits.
 class Refinement {
  public:
   /// An iterative one; NewSecondPass makes the others. `devices` are those that the plan was made
@@ -44,9 +45,14 @@ class Refinement {
   /// reference; before Start. Errors: FAILED_PRECONDITION (its settings have none).
   virtual absl::Status SetReference(ReferenceVolume reference);
 
+  /// Before Start: the next part of the plan's early passes, as Step, if its frames have been
+  /// pushed. True when there is nothing to do until more have. Whenever it is called, or never,
+  /// which leaves that to Step, the bits are the same.
+  virtual absl::StatusOr<bool> StepEarly() { return true; }
+
   /// After the last frame. `hounsfield` [z][y][x] is where to begin, or empty for zero. Errors:
   /// FAILED_PRECONDITION (frames or the reference missing), INVALID_ARGUMENT (shape, values that
-  /// are not finite).
+  /// are not finite, a volume beside early passes from zero).
   virtual absl::Status Start(HostView3<const float> hounsfield) = 0;
 
   /// The next part of the work: chunk_views views forward or back, or an update of the volume. It

@@ -16,12 +16,14 @@ namespace isocenter::recon {
 /// the ends of a short scan, are not slowed down. With momentum m the next step is taken from
 /// z = x + m (x - the x before) in the place of x (Nesterov, Soviet Math. Dokl. 27 (1983) 372, with
 /// m constant): slow changes then go 1 / (1 - m) times as far, fast ones and noise hardly further.
+/// In early passes subsets have the views that are there, and C_s their column sums.
 class Sart final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<Sart>> Create(LinearSystem& system, ProjectionVector& b,
                                                       VolumeVector& x);
   /// What Create takes.
   static MethodNeeds Needs(const RefinementPlan& plan);
+  void AddEarlyPass(int frames, Agenda& agenda) override;
   void AddPreparation(Agenda& agenda) override;
   void AddPass(int pass, Agenda& agenda) override;
   PassFigures figures() const override;
@@ -30,14 +32,22 @@ class Sart final : public Method {
   VolumeVector& scratch() { return update_; }
 
  private:
+  using Views = LinearSystem::Views;
   Sart(LinearSystem& system, ProjectionVector& b, VolumeVector& x, VolumeVector update,
        ProjectionVector rows, ProjectionVector residual);
   bool LooksAhead() const { return ahead_.has_value(); }
   VolumeVector& StepsFrom() { return LooksAhead() ? *ahead_ : x_; }
   absl::Status SumRows(int chunk);
-  absl::Status SumColumns(int chunk);
-  absl::Status AddViews(int chunk);
-  absl::Status Update(int subset, double relaxation);
+  absl::Status SumColumns(int chunk, const Views& views, ProjectionVector& inverse_rows);
+  absl::Status SumData();
+  /// Adds rows' and columns' sums of the frames from weighed_ on.
+  void AddWeights(int frames, Agenda& agenda);
+  absl::Status WeighViews(int chunk, const Views& views);
+  absl::Status AddViews(int chunk, const Views& views);
+  /// `whole`: with all views of the subset.
+  absl::Status Update(int subset, bool whole, double relaxation);
+  /// Those of a chunk that are among the first `frames`.
+  Views Among(int chunk, int frames) const;
   bool FirstOfSubset(int chunk) const;
   bool LastOfSubset(int chunk) const;
   bool Keeps(int subset) const;
@@ -49,10 +59,15 @@ class Sart final : public Method {
   VolumeVector update_;
   std::optional<VolumeVector> ahead_;  // z; without momentum it is x
   ProjectionVector rows_;              // inverse sums
-  std::vector<VolumeVector> columns_;  // inverse sums; of the subsets kept, and of the present one
-  ProjectionVector residual_;          // of a chunk
-  double row_threshold_ = 0;           // mm
-  double column_threshold_ = 0;        // mm
+  // Inverse sums, of the subsets kept, and of the present one. Those kept are the sums themselves
+  // until all views are there.
+  std::vector<VolumeVector> columns_;
+  ProjectionVector residual_;  // of a chunk
+  std::optional<ProjectionVector>
+      new_rows_;                 // with early passes, of a chunk's views that came last
+  int weighed_ = 0;              // frames in rows_ and columns_, with early passes
+  double row_threshold_ = 0;     // mm
+  double column_threshold_ = 0;  // mm
   double squared_data_ = 0, squared_residual_ = 0;
 };
 

@@ -75,6 +75,9 @@ absl::Status ValidateCombination(const IterativeSettings& settings) {
                       absl::StrCat("less than ", LongestStep(settings.momentum),
                                    " with a momentum of ", settings.momentum));
   }
+  if (settings.early_passes > 0 && settings.algorithm != Algorithm::kOsSart) {
+    return refuse("early_passes", "0, or os_sart");
+  }
   if (settings.statistical_weights && !HasStatisticalWeights(settings.algorithm)) {
     return refuse("statistical_weights", "false, or cgls, lsqr and os_sqs");
   }
@@ -108,6 +111,9 @@ absl::Status ValidateIterativeSettings(const IterativeSettings& settings) {
   }
   if (settings.iterations < 1 || settings.iterations > 1000) {
     return OutOfRange("iterations", settings.iterations, "1 to 1000");
+  }
+  if (settings.early_passes < 0 || settings.early_passes > 64) {
+    return OutOfRange("early_passes", settings.early_passes, "0 to 64");
   }
   if (settings.subsets < 0 || settings.subsets > 10000) {
     return OutOfRange("subsets", settings.subsets, "0 to 10000 and at most the number of views");

@@ -50,6 +50,11 @@ struct IterativeSettings {
   double momentum = 0;
   bool non_negative = true;  // cgls and lsqr do not ask for it
   bool warm_start = true;    // from FDK; else from zero
+  /// Of os_sart, 0..64: how often something is done with the frames that are there while the others
+  /// still come (EarlyFrames): their sums of rows and columns are made, and, from zero, there is a
+  /// pass over them. It is done in any case, if need be after the last frame; `iterations` passes
+  /// over all frames follow.
+  int early_passes = 0;
   /// Weights exp(-p) of the rays, which is what their counts are worth (os_sqs, cgls, lsqr).
   bool statistical_weights = false;
   /// Strength of the prior relative to the data (os_sqs: Huber; fista_tv and asd_pocs: total

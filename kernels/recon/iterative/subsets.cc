@@ -1,6 +1,7 @@
 #include "kernels/recon/iterative/subsets.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace isocenter::recon {
@@ -47,6 +48,17 @@ std::vector<std::vector<int>> MakeSubsets(int views, int subsets) {
     for (int view = first; view < views; view += subsets) subset.push_back(view);
   }
   return made;
+}
+
+std::vector<int> EarlyFrames(int views, int passes) {
+  constexpr double kFirstMissing = 1. / 2, kLastMissing = 1. / 32;
+  std::vector<int> frames;
+  for (int pass = 0; pass < passes; ++pass) {
+    const double along = passes == 1 ? 0 : static_cast<double>(pass) / (passes - 1);
+    const double missing = kFirstMissing * std::pow(kLastMissing / kFirstMissing, along);
+    frames.push_back(std::max(1, static_cast<int>(std::lround(views * (1 - missing)))));
+  }
+  return frames;
 }
 
 std::vector<ViewChunk> ChunksOf(const std::vector<std::vector<int>>& subsets, int chunk_views) {

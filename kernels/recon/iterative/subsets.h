@@ -18,10 +18,15 @@ int DefaultSubsets(Algorithm algorithm, int views);
 /// 1 <= subsets <= views.
 std::vector<std::vector<int>> MakeSubsets(int views, int subsets);
 
+/// Over how many frames, the first ones, each early pass goes: from half of them to 31 of
+/// 32; what is missing shrinks by the same factor from one pass to the next, so that passes
+/// are closer together where the arc is nearly complete. 1 <= views.
+std::vector<int> EarlyFrames(int views, int passes);
+
 /// Views of one subset that are worked on at once.
 struct ViewChunk {
   int subset = 0;
-  std::vector<int> views;
+  std::vector<int> views;  // ascending
 };
 
 /// Each subset in chunks of at most `chunk_views` views, as even as possible; subset after subset.

@@ -154,6 +154,15 @@ TEST_F(GatedVolumeTest, ThinGatesAndMissingPhasesAreRefusedWithFigures) {
   };
   EXPECT_THAT(refusal({.centre = 0.54, .width = 0.01}),
               AllOf(HasSubstr("around phase 0.54 holds 0 of 120 frames"), HasSubstr("8 or more")));
+  EXPECT_THAT(
+      std::string(PlanRefinement(scan_, kGrid, {},
+                                 GatedSettings{.window = kWindow,
+                                               .iterative = IterativeSettings{.warm_start = false,
+                                                                              .early_passes = 4}},
+                                 registry_, devices_, Arrival::kComplete)
+                      .status()
+                      .message()),
+      HasSubstr("iterative.early_passes is 4; legal is 0 for a volume of one phase"));
   EXPECT_THAT(refusal({.centre = 1, .width = 0.2}), HasSubstr("is 1; legal is 0 to less than 1"));
   scan_.phases.clear();
   EXPECT_THAT(refusal(kWindow), HasSubstr("phases of 0 frames; legal is one for each of 120"));
