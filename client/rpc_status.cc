@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "client/connection_failure.h"
+#include "client/flags/exit_code.h"
 #include "client/reconnect.h"
 
 namespace isocenter::client {
@@ -84,8 +85,10 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   const std::string& text = status.error_message();
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
-    return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+    absl::Status answer(static_cast<absl::StatusCode>(status.error_code()),
                         InFlags(OwnWords(status)));
+    answer.SetPayload(flags::kServiceAnswer, absl::Cord());
+    return answer;
   }
   // No connection is tried: TLS could not be set up on this side.
   if (absl::StartsWith(text, "empty address list")) {

@@ -42,16 +42,21 @@ absl::StatusOr<std::vector<v1::Transfer>> TransferClient::List(v1::ListTransfers
   return transfers;
 }
 
-absl::StatusOr<v1::Transfer> TransferClient::Send(const std::string& job_id,
-                                                  const std::string& destination) const {
-  v1::SendJobRequest request;
-  request.set_job_id(job_id);
-  request.set_destination(destination);
+absl::StatusOr<v1::SendJobResponse> TransferClient::Send(const v1::SendJobRequest& request) const {
   v1::SendJobResponse response;
   ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
     return stub_->service->SendJob(&context, request, &response);
   }));
-  return response.transfer();
+  return response;
+}
+
+absl::StatusOr<v1::SendJobsResponse> TransferClient::Send(
+    const v1::SendJobsRequest& request) const {
+  v1::SendJobsResponse response;
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->service->SendJobs(&context, request, &response);
+  }));
+  return response;
 }
 
 absl::StatusOr<int> TransferClient::Retry(const v1::RetryTransfersRequest& request) const {

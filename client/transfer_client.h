@@ -20,8 +20,9 @@ class TransferClient {
   /// All that match, newest first, at most `limit`. Paging fields of `filter` are ignored.
   absl::StatusOr<std::vector<v1::Transfer>> List(v1::ListTransfersRequest filter, int limit) const;
   /// An empty destination: the only one that is configured.
-  absl::StatusOr<v1::Transfer> Send(const std::string& job_id,
-                                    const std::string& destination) const;
+  absl::StatusOr<v1::SendJobResponse> Send(const v1::SendJobRequest& request) const;
+  /// All that the request is about, newest first.
+  absl::StatusOr<v1::SendJobsResponse> Send(const v1::SendJobsRequest& request) const;
   /// Returns the number of instances that are tried again.
   absl::StatusOr<int> Retry(const v1::RetryTransfersRequest& request) const;
 

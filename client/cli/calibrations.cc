@@ -159,7 +159,7 @@ void AddCalibrationsCommand(flags::Command program) {
     return sub;
   };
   flags::Command list = add("list", "List them, newest first", List);
-  list.Add("--station", o.station, "only of this station").Type("NAME");
+  list.Add("--station", o.station, "only of this station").Type("NAME").Identifier();
   list.AddSwitch("--withdrawn", o.withdrawn, "also those that are withdrawn");
   list.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000);
   flags::Command adding = add("add", "Have the server keep a set, for good", AddFile);

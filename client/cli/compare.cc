@@ -1,6 +1,9 @@
-// isocenter compare: how far a volume is from the truth, in Hounsfield units.
+// isocenter compare: how far a volume is from the truth, in Hounsfield units, and what makes one
+// doubt that the two can be compared.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,12 +11,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/progress_bar.h"
 #include "client/cli/output/table.h"
+#include "client/cli/output/warnings.h"
+#include "client/formats/dicom_series.h"
 #include "client/formats/volume_input.h"
+#include "client/imaging/comparable.h"
 #include "client/imaging/difference.h"
 #include "client/imaging/resample.h"
 #include "kernels/base/status_macros.h"
@@ -40,6 +47,8 @@ class Truth {
  public:
   virtual ~Truth() = default;
   virtual void Fill(const VolumeGrid& slab, HostView3<float> out) = 0;
+  /// What the truth itself gives reason to doubt, beside a volume on this grid.
+  virtual std::vector<std::string> Doubts(const Options&, const VolumeGrid&) const { return {}; }
 };
 
 class VolumeTruth : public Truth {
@@ -49,6 +58,13 @@ class VolumeTruth : public Truth {
     const formats::Volume resampled =
         imaging::Resample(volume_, slab, std::numeric_limits<float>::quiet_NaN());
     std::copy(resampled.voxels.begin(), resampled.voxels.end(), out.data());
+  }
+  std::vector<std::string> Doubts(const Options& options, const VolumeGrid& grid) const override {
+    std::vector<std::string> doubts =
+        imaging::GridDifferences(options.volume, grid, options.truth, volume_.grid);
+    std::string unit = imaging::DoubtfulHounsfield(options.truth, volume_.voxels);
+    if (!unit.empty()) doubts.push_back(std::move(unit));
+    return doubts;
   }
 
  private:
@@ -93,9 +109,58 @@ absl::StatusOr<std::unique_ptr<Truth>> OpenTruth(const Options& options) {
   return std::make_unique<PhantomTruth>(std::move(object), options.subsamples);
 }
 
-nlohmann::ordered_json ToJson(const Options& options, const imaging::DifferenceMeter& meter) {
+/// Of the formats only DICOM has a place for the unit, and its reader takes HU alone.
+bool StatesUnit(const std::string& file) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(file, ignored);
+}
+
+/// The files that do not say what their numbers are.
+std::vector<std::string> WithoutUnit(const Options& options) {
+  std::vector<std::string> files;
+  for (const std::string& file : {options.volume, options.truth}) {
+    if (!file.empty() && !StatesUnit(file)) files.push_back(file);
+  }
+  return files;
+}
+
+/// Two DICOM series whose places are of different frames: nothing says how they lie to each other.
+absl::StatusOr<std::string> OtherFrame(const Options& options) {
+  if (options.truth.empty() || !StatesUnit(options.volume) || !StatesUnit(options.truth)) return "";
+  ISO_ASSIGN_OR_RETURN(const std::string volume, formats::SeriesFrameOfReference(options.volume));
+  ISO_ASSIGN_OR_RETURN(const std::string truth, formats::SeriesFrameOfReference(options.truth));
+  if (volume == truth) return "";
+  return absl::StrCat(options.volume, " and ", options.truth,
+                      " have different Frame of Reference UIDs ('", volume, "', '", truth,
+                      "'): their places are compared as if they were of one");
+}
+
+/// What makes the figures doubtful, before they are measured.
+absl::StatusOr<std::vector<std::string>> Doubts(const Options& options,
+                                                const formats::Volume& volume, const Truth& truth) {
+  std::vector<std::string> doubts;
+  std::string unit = imaging::DoubtfulHounsfield(options.volume, volume.voxels);
+  if (!unit.empty()) doubts.push_back(std::move(unit));
+  for (std::string& doubt : truth.Doubts(options, volume.grid)) doubts.push_back(std::move(doubt));
+  ISO_ASSIGN_OR_RETURN(std::string frame, OtherFrame(options));
+  if (!frame.empty()) doubts.push_back(std::move(frame));
+  return doubts;
+}
+
+/// Of a volume most of which has no truth.
+std::string PartlyCompared(const Options& options, int64_t compared, int64_t all) {
+  if (2 * compared >= all) return "";
+  return absl::StrCat("only ", compared, " of ", all, " voxels of ", options.volume, " lie within ",
+                      options.truth, "; the others count nowhere");
+}
+
+nlohmann::ordered_json ToJson(const Options& options, const imaging::DifferenceMeter& meter,
+                              int64_t voxels, const std::vector<std::string>& warnings) {
   nlohmann::ordered_json json{{"volume", options.volume},
                               {"truth", options.truth.empty() ? options.phantom : options.truth},
+                              {"unit", WithoutUnit(options).empty() ? "HU" : "unstated"},
+                              {"voxels", voxels},
+                              {"warnings", warnings},
                               {"regions", nlohmann::ordered_json::object()}};
   for (const imaging::RegionDifference& region : meter.regions()) {
     std::string key = region.name;
@@ -113,6 +178,7 @@ absl::Status Compare(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
   ISO_RETURN_IF_ERROR(CheckNumbers(options.volume, volume));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<Truth> truth, OpenTruth(options));
+  ISO_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Doubts(options, volume, *truth));
   const VolumeGrid& grid = volume.grid;
   imaging::DifferenceMeter meter;
   ProgressBar bar("compare", "slices", grid.nz);
@@ -126,9 +192,19 @@ absl::Status Compare(const Options& options) {
     meter.Add(grid, z, volume.view().slices(z, slab.nz), {expected.data(), slab.shape()});
     bar.Update(z + slab.nz);
   }
-  if (meter.regions().back().voxels == 0) {
+  const int64_t compared = meter.regions().back().voxels;
+  if (compared == 0) {
     return absl::InvalidArgumentError(absl::StrCat(options.volume, " and ", options.truth,
                                                    " do not overlap; check their origins"));
+  }
+  std::string partly = PartlyCompared(options, compared, grid.voxels());
+  if (!partly.empty()) warnings.push_back(std::move(partly));
+  PrintWarnings(warnings);
+  if (const std::vector<std::string> silent = WithoutUnit(options); !silent.empty()) {
+    std::fprintf(stderr,
+                 "isocenter: %s %s not say the unit of the numbers; the figures are in HU if they "
+                 "are\n",
+                 absl::StrJoin(silent, " and ").c_str(), silent.size() == 1 ? "does" : "do");
   }
   std::vector<TableRow> rows = {{"REGION", "VOXELS", "RMSE HU", "BIAS HU", "MAX |DIFF| HU"}};
   for (const imaging::RegionDifference& region : meter.regions()) {
@@ -136,7 +212,7 @@ absl::Status Compare(const Options& options) {
                     absl::StrFormat("%.3f", region.rmse()), absl::StrFormat("%.3f", region.bias()),
                     absl::StrFormat("%.2f", region.largest)});
   }
-  return options.json.Report(FormatTable(rows), ToJson(options, meter));
+  return options.json.Report(FormatTable(rows), ToJson(options, meter, grid.voxels(), warnings));
 }
 
 }  // namespace
@@ -154,7 +230,9 @@ void AddCompareCommand(flags::Command program) {
       "Regions: central slab (|z| <= 10 mm, 60 mm around the axis), spheres of 30 and 60 mm "
       "radius,\n"
       "whole. All are centred at the isocentre. A truth on another grid is interpolated; voxels\n"
-      "outside of it count nowhere.");
+      "outside of it count nowhere. Warned of is what makes figures doubtful: numbers that hardly "
+      "are\n"
+      "HU, other axes, grids or frames of reference, little that lies within both.");
   command.Add("volume", o.volume, "volume in HU").Required().Type("VOLUME");
   flags::Command truth = command.OneOfThese("Truth");
   truth.Add("--truth", o.truth, "volume in HU").Type("FILE");

@@ -31,14 +31,14 @@ absl::Status Health(const Options& options) {
 void AddHealthCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   flags::Command command = program.Subcommand(
-      "health", "Exit with 0 when the server takes acquisitions, else with 1: for probes");
+      "health", "Exit with 0 when the server takes acquisitions, else with 6: for probes");
   command.Footer(
       "Example:\n"
       "  isocenter health --server recon1:50051 --timeout 1\n"
       "`isocenter status` says why a server takes none.");
-  command.Add("--timeout", options->seconds, "seconds to wait for the answer")
+  command.Add("--timeout", options->seconds, "how long to wait for the answer")
       .ShowDefault()
-      .Range(0.1, 60.0);
+      .Seconds(0.1, 60);
   options->json.AddFlag(command);
   AddServerFlags(command, options->server);
   command.Does([options] { return Health(*options); });

@@ -159,7 +159,7 @@ void AddJobsCommand(flags::Command program) {
       .OneOf(names);
   command.Add("--protocol", o.protocol, "only jobs of this protocol");
   command.Add("--accession", o.accession, "only jobs of this accession number");
-  command.Add("--station", o.station, "only jobs of this station");
+  command.Add("--station", o.station, "only jobs of this station").Identifier();
   command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000000);
   const flags::Option ids =
       command.AddSwitch("--ids", o.ids, "print the ids alone, for other commands");

@@ -1,11 +1,13 @@
-// The `isocenter` command. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 told, but not passed
-// or not by all nodes, 130 ended by Ctrl-C or SIGTERM.
+// The `isocenter` command. Exit codes: client/flags/exit_code.h.
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
+#include "client/flags/exit_code.h"
+#include "client/flags/standard_output.h"
 
 int main(int argc, char** argv) {
   isocenter::cli::EndBySignals();
@@ -30,8 +32,7 @@ int main(int argc, char** argv) {
       "Scans, volumes, series, sets and tables that are there already are replaced with "
       "--overwrite only; pictures "
       "and reports always.\n"
-      "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 told but not passed (qa) or not by all nodes "
-      "(jobs, status), 130 ended by Ctrl-C or SIGTERM.");
+      "Exit code 0 means done; `isocenter help exit-codes` tells the others.");
 
   isocenter::cli::AddSimulateCommand(root);
   isocenter::cli::AddReconstructCommand(root);
@@ -65,6 +66,10 @@ int main(int argc, char** argv) {
   // `isocenter help COMMAND`, as many programs have it, is `isocenter COMMAND --help`.
   std::vector<const char*> arguments(argv, argv + argc);
   if (argc > 1 && std::strcmp(argv[1], "help") == 0) {
+    if (argc == 3 && std::strcmp(argv[2], "exit-codes") == 0) {
+      std::fputs(isocenter::flags::ExitCodeTable().c_str(), stdout);
+      return isocenter::flags::FlushStandardOutput().ok() ? 0 : 1;
+    }
     arguments.erase(arguments.begin() + 1);
     arguments.push_back("--help");
   }

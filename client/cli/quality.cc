@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,12 +11,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
+#include "client/cli/qa/trend.h"
 #include "client/quality_client.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
@@ -23,10 +27,13 @@
 namespace isocenter::cli {
 namespace {
 
+constexpr int kMostResults = 1000;  // of one answer
+
 struct Options {
   client::ServerAddress server;
   std::string station, protocol, measure, id;
   int limit = 100;
+  std::optional<int> every_days;
   JsonOutput json;
 };
 
@@ -115,6 +122,55 @@ absl::Status List(const Options& options) {
   return absl::OkStatus();
 }
 
+/// What a room owes: figures to act on, and tests that were not made.
+std::vector<std::string> Owed(const std::vector<RoomTrend>& rooms, const Options& options) {
+  std::vector<std::string> owed;
+  for (const RoomTrend& room : rooms) {
+    const std::string where = absl::StrCat(room.station, " ", room.protocol);
+    std::vector<std::string> outside;
+    for (const FigureTrend& figure : room.figures) {
+      if (figure.level == ConstancyLevel::kAction) outside.push_back(figure.name);
+    }
+    if (!outside.empty()) owed.push_back(absl::StrCat(where, ": ", absl::StrJoin(outside, ", ")));
+    const double days = absl::ToDoubleHours(absl::Now() - room.latest_time) / 24;
+    if (options.every_days && days > *options.every_days) {
+      owed.push_back(
+          absl::StrFormat("%s: the last test is %.0f days old, where one is due every %d days",
+                          where, days, *options.every_days));
+    }
+  }
+  return owed;
+}
+
+absl::Status Trend(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
+  v1::ListQualityRequest request;
+  request.set_station_name(options.station);
+  request.set_protocol(options.protocol);
+  request.set_max_results(kMostResults);
+  ISO_ASSIGN_OR_RETURN(const v1::ListQualityResponse found,
+                       client::QualityClient(channel).List(request));
+  ISO_RETURN_IF_ERROR(CheckMeasure(found, options.measure));
+  const std::vector<RoomTrend> rooms = TrendsOf(found.result());
+  if (rooms.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("none of the ", found.result_size(),
+                     " results that match is a baseline; `isocenter qa --record --as-baseline` and "
+                     "`isocenter quality baseline ID` make one"));
+  }
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const RoomTrend& room : rooms) all.push_back(ToJson(room, options.measure));
+  ISO_RETURN_IF_ERROR(options.json.Report(TrendTable(rooms, options.measure), all));
+  if (found.truncated()) {
+    std::fprintf(stderr, "isocenter: there are more than %d; --station and --protocol choose\n",
+                 kMostResults);
+  }
+  const std::vector<std::string> owed = Owed(rooms, options);
+  if (owed.empty()) return absl::OkStatus();
+  return flags::NotPassed(absl::StrCat("constancy is not given: ", absl::StrJoin(owed, "; ")));
+}
+
 absl::Status SetBaseline(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, TheService(options.server));
@@ -135,12 +191,28 @@ void AddQualityCommand(flags::Command program) {
       "baseline q1764110000000\n`isocenter qa --record` adds results.");
   flags::Command list = command.Subcommand("list", "List them, newest first");
   AddServerFlags(list, o.server);
-  list.Add("--station", o.station, "only of this station").Type("NAME");
+  list.Add("--station", o.station, "only of this station").Type("NAME").Identifier();
   list.Add("--protocol", o.protocol, "only of this protocol").Type("NAME");
   list.Add("--measure", o.measure, "also show this figure").Type("NAME");
   list.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000);
   o.json.AddFlag(list);
   list.Does([options] { return List(*options); });
+  flags::Command trend = command.Subcommand(
+      "trend", "How the figures of rooms have gone since their baselines; exit code 3: act");
+  trend.Footer(
+      "Example:\n  isocenter quality trend --station room1 --every-days 31\n"
+      "LEVEL: within; watch, from two thirds of the tolerance on; action, beyond it or not "
+      "measured.\nDRIFT is the line through five and more tests, where it is more than noise; "
+      "LEAVES, when it leaves the tolerance.");
+  AddServerFlags(trend, o.server);
+  trend.Add("--station", o.station, "only of this station").Type("NAME").Identifier();
+  trend.Add("--protocol", o.protocol, "only of this protocol").Type("NAME");
+  trend.Add("--measure", o.measure, "only this figure").Type("NAME");
+  trend
+      .Add("--every-days", o.every_days, "how often a test is due: an older one is not passed, too")
+      .Range(1, 3650);
+  o.json.AddFlag(trend);
+  trend.Does([options] { return Trend(*options); });
   flags::Command baseline = command.Subcommand(
       "baseline", "Compare later results of its room and protocol with this one");
   AddServerFlags(baseline, o.server);

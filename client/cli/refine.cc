@@ -19,6 +19,7 @@
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/motion_text.h"
 #include "client/cli/output/warning_printer.h"
+#include "client/flags/exit_code.h"
 #include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
@@ -99,7 +100,7 @@ absl::StatusOr<v1::Job> Await(const client::JobClient& jobs, const std::string& 
     return job;
   }
   ISO_RETURN_IF_ERROR(options.json.Report("", ToJson(job)));
-  return absl::AbortedError(
+  return flags::JobFailed(
       absl::StrCat("job ", id, " is ", StateName(job.state()), ": ", job.error_message()));
 }
 
@@ -323,10 +324,10 @@ void AddRefineCommand(flags::Command program) {
       .Range(2, 50);
   command
       .Add("--deadline", options->deadline_seconds,
-           "seconds after which the best volume so far is stored, of which a second pass has none; "
+           "after how long the best volume so far is stored, of which a second pass has none; "
            "0: "
            "what the protocol says")
-      .Range(0.0, 604800.0);
+      .Seconds(0, 604800);
   command
       .Add("--request_id", options->request_id,
            "repeating a request with the same id makes no second job")

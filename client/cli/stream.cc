@@ -33,6 +33,7 @@
 #include "client/cli/output/warning_printer.h"
 #include "client/cli/output/warnings.h"
 #include "client/cluster.h"
+#include "client/flags/exit_code.h"
 #include "client/flags/wrong_usage.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
@@ -382,7 +383,7 @@ absl::Status Stream(const Options& options) {
                          : absl::StrCat("interrupted; job ", job_id,
                                         " could not be cancelled: ", cancelled.message()));
     }
-    if (!absl::IsUnavailable(status)) return status;
+    if (!absl::IsUnavailable(status)) return flags::JobFailed(status.message());
     return absl::UnavailableError(
         absl::StrCat(status.message(), "; the job can be taken up again with --resume ", job_id));
   };
@@ -431,8 +432,8 @@ void AddStreamCommand(flags::Command program) {
       .OneOf({"live", "interactive", "batch"});
   command
       .Add("--deadline", o.deadline_seconds,
-           "seconds until the volume is wanted; orders the jobs of one class")
-      .Range(0.0, 604800.0);
+           "how long until the volume is wanted; orders the jobs of one class")
+      .Seconds(0, 604800);
   command.Add("--pair", o.pair, "one half of a subtraction: its id, with --role").Type("ID");
   command.Add("--role", o.role, "mask (before the contrast agent) or fill, with --pair")
       .OneOf({"mask", "fill"});
@@ -455,7 +456,7 @@ void AddStreamCommand(flags::Command program) {
       .Add("--failover-seconds", o.failover_seconds,
            "how long a node may be away before another one gets all frames; 0: they stay")
       .ShowDefault()
-      .Range(0.0, 3600.0);
+      .Seconds(0, 3600);
   command
       .Add("--traceparent", o.trace_parent,
            "W3C trace context that the job's spans belong to, where the node makes traces; else "

@@ -14,6 +14,7 @@
 #include "client/cli/output/preview_file.h"
 #include "client/cli/output/state_printer.h"
 #include "client/cli/output/warning_printer.h"
+#include "client/flags/exit_code.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -96,8 +97,8 @@ absl::Status Watch(const Options& options) {
   warnings.Finish();
   ISO_RETURN_IF_ERROR(options.json.Report("", ToJson(*job)));
   if (job->state() == v1::JOB_STATE_COMPLETED) return absl::OkStatus();
-  return absl::AbortedError(absl::StrCat("job ", job->job_id(), " is ", StateName(job->state()),
-                                         ": ", job->error_message()));
+  return flags::JobFailed(absl::StrCat("job ", job->job_id(), " is ", StateName(job->state()), ": ",
+                                       job->error_message()));
 }
 
 }  // namespace

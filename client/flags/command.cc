@@ -1,6 +1,7 @@
 #include "client/flags/command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -16,15 +17,15 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/flags/choices.h"
 #include "client/flags/completion.h"
+#include "client/flags/error_document.h"
+#include "client/flags/exit_code.h"
 #include "client/flags/help.h"
-#include "client/flags/incomplete.h"
 #include "client/flags/standard_output.h"
 #include "client/flags/usage.h"
 #include "client/flags/wrong_usage.h"
@@ -112,13 +113,6 @@ constexpr char kOutOfMemory[] =
   std::abort();
 }
 
-constexpr char kInterrupted[] = "isocenter/interrupted";
-constexpr char kShort[] = "isocenter/falls_short";
-constexpr char kWrongUsage[] = "isocenter/wrong_usage";
-constexpr int kExitUsage = 2;
-constexpr int kExitShort = 3;
-constexpr int kExitInterrupted = 130;  // as of a program that SIGINT has ended, in a shell
-
 /// Bytes of "16GiB"; none where it is no number, has no such unit, or is beyond 64 bits.
 std::optional<uint64_t> BytesOf(absl::string_view text) {
   const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
@@ -141,6 +135,20 @@ std::optional<uint64_t> BytesOf(absl::string_view text) {
   return static_cast<uint64_t>(bytes);
 }
 
+/// Seconds of "20m"; none where it is no number or has no such unit.
+std::optional<double> SecondsOf(absl::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789.+-eE"), text.size());
+  double number = 0;
+  if (!absl::SimpleAtod(text.substr(0, digits), &number)) return std::nullopt;
+  const absl::string_view unit = absl::StripAsciiWhitespace(text.substr(digits));
+  if (unit.empty() || unit == "s") return number;
+  if (unit == "ms") return number / 1000;
+  if (unit == "m" || unit == "min") return number * 60;
+  if (unit == "h") return number * 3600;
+  if (unit == "d") return number * 86400;
+  return std::nullopt;
+}
+
 /// Runs the action. Memory that there is not, and sizes beyond all memory, are errors as others.
 absl::Status Act(const Action& action) {
   try {
@@ -153,30 +161,6 @@ absl::Status Act(const Action& action) {
 }
 
 }  // namespace
-
-absl::Status Interrupted(absl::string_view message) {
-  absl::Status status = absl::CancelledError(message);
-  status.SetPayload(kInterrupted, absl::Cord());
-  return status;
-}
-
-absl::Status NotPassed(absl::string_view message) {
-  absl::Status status = absl::FailedPreconditionError(message);
-  status.SetPayload(kShort, absl::Cord());
-  return status;
-}
-
-absl::Status Incomplete(absl::string_view message) {
-  absl::Status status = absl::UnavailableError(message);
-  status.SetPayload(kShort, absl::Cord());
-  return status;
-}
-
-absl::Status WrongUsage(absl::string_view message) {
-  absl::Status status = absl::InvalidArgumentError(message);
-  status.SetPayload(kWrongUsage, absl::Cord());
-  return status;
-}
 
 Option& Option::Required() {
   option_->required();
@@ -232,6 +216,34 @@ Option& Option::Bytes() {
         return "";
       },
       "BYTES"));
+  return *this;
+}
+
+Option& Option::Seconds(double least, double most) {
+  const auto check = [least, most](std::string& text) -> std::string {
+    const std::optional<double> seconds = SecondsOf(text);
+    if (!seconds || !(*seconds >= least && *seconds <= most)) {
+      return absl::StrCat("'", text, "'; legal is a time of ", RangeText(least, most),
+                          " seconds: a number of seconds, or of a unit: ms, s, m, h, d");
+    }
+    text = absl::StrCat(*seconds);
+    return "";
+  };
+  option_->transform(CLI::Validator(check, RangeText(least, most)))->type_name("SECONDS");
+  return *this;
+}
+
+Option& Option::Identifier() {
+  option_->check(CLI::Validator(
+      [](std::string& text) -> std::string {
+        const bool legal =
+            !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
+              return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-';
+            });
+        if (legal) return "";
+        return absl::StrCat("'", text, "'; legal are 1 to 64 characters of [A-Za-z0-9_.-]");
+      },
+      ""));
   return *this;
 }
 
@@ -412,27 +424,38 @@ std::optional<int> Program::Parse(int argc, const char* const* argv) {
   return Refuse(wrong);
 }
 
-int Program::Refuse(const std::string& wrong) const {
+int Program::Refuse(const std::string& wrong) {
   const std::string called = CalledCommand(*app_);
   std::fprintf(stderr, "%s: %s\n`%s --help` says more.\n", called.c_str(), wrong.c_str(),
                called.c_str());
+  if (wants_document_) {
+    const std::string hint = absl::StrCat("`", called, " --help` says more");
+    (void)PrintDocument(ErrorDocument(WrongUsage(wrong), hint));
+  }
   return kExitUsage;
+}
+
+int Program::End(const absl::Status& status) const {
+  const ExitCode code = ExitCodeOf(status);
+  if (code == kExitDone) return code;
+  std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(status.message()).c_str());
+  const std::string called = CalledCommand(*app_);
+  const std::string hint = absl::StrCat(
+      "`", code == kExitUsage ? called + " --help" : name_ + " help exit-codes", "` says more");
+  if (code == kExitUsage) std::fprintf(stderr, "%s.\n", hint.c_str());
+  // Of a command that has told what it could, standard output has the document already.
+  if (wants_document_ && !HasPrintedDocument()) (void)PrintDocument(ErrorDocument(status, hint));
+  return code;
 }
 
 int Program::Run(int argc, const char* const* argv) {
   std::set_terminate(EndUncaught);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of writing
+  wants_document_ = WantsDocument(argc, argv);
   if (const std::optional<int> exit_code = Parse(argc, argv)) return *exit_code;
   absl::Status status = Act(action_);
   if (status.ok()) status = FlushStandardOutput();
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(status.message()).c_str());
-  if (status.GetPayload(kShort)) return kExitShort;
-  if (status.GetPayload(kWrongUsage)) {
-    std::fprintf(stderr, "`%s --help` says more.\n", CalledCommand(*app_).c_str());
-    return kExitUsage;
-  }
-  return status.GetPayload(kInterrupted) ? kExitInterrupted : 1;
+  return End(status);
 }
 
 }  // namespace isocenter::flags

@@ -20,8 +20,8 @@ class Option;
 
 namespace isocenter::flags {
 
-/// Does the work after parsing. OK: exit code 0; an error: its message on stderr and exit code 1,
-/// 2 where it is WrongUsage, 3 where it is NotPassed, or 130 where it is Interrupted.
+/// Does the work after parsing. OK: exit code 0; an error: its message on stderr and the exit code
+/// that client/flags/exit_code.h says.
 using Action = std::function<absl::Status()>;
 
 /// The end of a command that Ctrl-C or SIGTERM has ended. CANCELLED.
@@ -59,6 +59,10 @@ class Option {
   Option& NotZero();
   /// A number of bytes, also with a unit: "16GiB", "8 GB", "512k".
   Option& Bytes();
+  /// A time in seconds, also with a unit: "90", "1.5s", "20m", "2h". Closed range in seconds.
+  Option& Seconds(double least, double most);
+  /// A name of a station or of what is named after one: 1 to 64 characters of [A-Za-z0-9_.-].
+  Option& Identifier();
   /// Values in one argument, e.g. "1248x960".
   Option& Separator(char between);
   /// How many values there must be.
@@ -132,17 +136,20 @@ class Program {
   /// be said has been said: the help (0), or what is wrong with the command line (2).
   std::optional<int> Parse(int argc, const char* const* argv);
 
-  /// Parses, and does what was asked. The exit code: 0 success, 1 failure (too little memory
-  /// included, in whatever thread), 2 wrong usage, 3 not passed, 130 interrupted.
+  /// Parses, and does what was asked. The exit code (client/flags/exit_code.h); too little memory,
+  /// in whatever thread, is 1.
   int Run(int argc, const char* const* argv);
 
  private:
   /// Says what is wrong with the command line. The exit code.
-  int Refuse(const std::string& wrong) const;
+  int Refuse(const std::string& wrong);
+  /// Says `status`, on standard output as well where a document was asked for. The exit code.
+  int End(const absl::Status& status) const;
 
   const std::string name_;
   Action action_;
   std::unique_ptr<CLI::App> app_;
+  bool wants_document_ = false;
 };
 
 }  // namespace isocenter::flags

@@ -10,6 +10,11 @@
 #include "absl/strings/str_cat.h"
 
 namespace isocenter::flags {
+namespace {
+
+bool has_document = false;  // of the one standard output that a process has
+
+}  // namespace
 
 absl::Status FlushStandardOutput() {
   errno = 0;
@@ -21,5 +26,13 @@ absl::Status FlushStandardOutput() {
                                                    errno == 0 ? "" : ": ",
                                                    errno == 0 ? "" : std::strerror(errno)));
 }
+
+absl::Status PrintDocument(const std::string& document) {
+  has_document = true;
+  std::fputs(document.c_str(), stdout);
+  return FlushStandardOutput();
+}
+
+bool HasPrintedDocument() { return has_document; }
 
 }  // namespace isocenter::flags

@@ -1,6 +1,8 @@
 // Standard output as what it is for scripts: a result.
 #pragma once
 
+#include <string>
+
 #include "absl/status/status.h"
 
 namespace isocenter::flags {
@@ -8,5 +10,10 @@ namespace isocenter::flags {
 /// Whether all that was printed has gone where it should: a full disk or a closed pipe there must
 /// not look like success. Errors: RESOURCE_EXHAUSTED.
 absl::Status FlushStandardOutput();
+
+/// Prints the document of a command, which standard output then has for itself: what goes wrong
+/// later adds none (flags/error_document.h). Errors: as above.
+absl::Status PrintDocument(const std::string& document);
+bool HasPrintedDocument();
 
 }  // namespace isocenter::flags

@@ -103,6 +103,16 @@ absl::StatusOr<bool> LoadCt(const std::filesystem::path& path, DcmFileFormat& fo
   return DicomText(data, DCM_Modality) == "CT" && data.tagExists(DCM_PixelData);
 }
 
+/// CT images may leave Rescale Type out where it is HU (PS3.3 C.8.2.1); any other value is another
+/// scale, e.g. US (unspecified) of many cone-beam scanners.
+absl::Status CheckHounsfield(DcmDataset& data, const std::string& file) {
+  const std::string type = DicomText(data, DCM_RescaleType);
+  if (type.empty() || type == "HU") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": Rescale Type is '", type,
+                   "', so that its numbers are no Hounsfield units; legal is HU, or none"));
+}
+
 /// Nothing when the file is not a CT image.
 absl::StatusOr<std::vector<Slice>> ReadSlice(const std::filesystem::path& path) {
   DcmFileFormat format;
@@ -123,6 +133,7 @@ absl::StatusOr<std::vector<Slice>> ReadSlice(const std::filesystem::path& path) 
   slice.column_direction = {orientation[3], orientation[4], orientation[5]};
   slice.row_spacing = spacing[0];
   slice.column_spacing = spacing[1];
+  ISO_RETURN_IF_ERROR(CheckHounsfield(data, slice.file));
   ISO_RETURN_IF_ERROR(ReadPixels(data, slice));
   std::vector<Slice> one;
   one.push_back(std::move(slice));
@@ -280,6 +291,16 @@ absl::StatusOr<SeriesBeam> ReadSeriesBeam(const std::filesystem::path& directory
     return SeriesBeam{.station_name = DicomText(data, DCM_StationName),
                       .tube_voltage_kv = kv > 0 ? kv : 0,
                       .comments = DicomText(data, DCM_ImageComments)};
+  }
+  return absl::NotFoundError(absl::StrCat(directory.string(), " holds no DICOM CT slice"));
+}
+
+absl::StatusOr<std::string> SeriesFrameOfReference(const std::filesystem::path& directory) {
+  ISO_ASSIGN_OR_RETURN(const auto files, FilesOf(directory));
+  for (const std::filesystem::path& file : files) {
+    DcmFileFormat format;
+    ISO_ASSIGN_OR_RETURN(const bool is_ct, LoadCt(file, format));
+    if (is_ct) return DicomText(*format.getDataset(), DCM_FrameOfReferenceUID);
   }
   return absl::NotFoundError(absl::StrCat(directory.string(), " holds no DICOM CT slice"));
 }

@@ -12,7 +12,8 @@ namespace isocenter::formats {
 /// Reads the CT slices of a directory (files of other kinds are skipped), sorts them along the
 /// slice normal and rescales them to HU. Spacing between slices comes from Image Position
 /// (Patient). The grid is in LPS, as DICOM's. Errors: NOT_FOUND (no slices), INVALID_ARGUMENT (more
-/// than one series, slices that differ in size or orientation, uneven or double positions).
+/// than one series, slices that differ in size or orientation, uneven or double positions, a
+/// Rescale Type that is not HU).
 absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory);
 
 /// What the images of a series tell of the X-rays that they were made of.
@@ -24,5 +25,9 @@ struct SeriesBeam {
 
 /// Of the first CT slice by name. Errors: as ReadDicomSeries.
 absl::StatusOr<SeriesBeam> ReadSeriesBeam(const std::filesystem::path& directory);
+
+/// The Frame of Reference UID of the first CT slice by name; empty: none. Errors: as
+/// ReadDicomSeries.
+absl::StatusOr<std::string> SeriesFrameOfReference(const std::filesystem::path& directory);
 
 }  // namespace isocenter::formats

@@ -13,6 +13,8 @@
 namespace isocenter::wire {
 namespace {
 
+constexpr int kNameComponents = 5;  // of a DICOM person name's group (PS3.5, 6.2.1)
+
 bool AllDigits(absl::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c); });
 }
@@ -54,12 +56,14 @@ absl::Status CheckPersonName(absl::string_view field, const std::string& name) {
   const std::vector<std::string> groups = absl::StrSplit(name, '=');
   bool legal = groups.size() <= 3;
   for (const std::string& group : groups) {
-    legal = legal && Characters(group) <= 64 && !HasForbiddenCharacter(group);
+    legal = legal && Characters(group) <= 64 && !HasForbiddenCharacter(group) &&
+            std::ranges::count(group, '^') < kNameComponents;
   }
   if (legal) return absl::OkStatus();
   return Illegal(field, Shown(name),
-                 "at most 3 groups separated by '=', each at most 64 characters, without control "
-                 "characters and backslashes");
+                 "at most 3 groups separated by '=', each at most 64 characters in at most 5 "
+                 "components separated by '^' (family, given, middle, prefix, suffix), without "
+                 "control characters and backslashes");
 }
 
 absl::Status CheckDate(absl::string_view field, const std::string& date) {

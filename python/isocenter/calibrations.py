@@ -49,9 +49,11 @@ class Calibrations:
 
         return unary(self._channel, self._stub.AddCalibration, pieces(), _TRANSFER_S)
 
-    def save(self, name: str, file: Union[str, pathlib.Path]):
-        """Writes the file of a set, which replaces one that is there once all has arrived. Raises NotFound, DataLoss."""
+    def save(self, name: str, file: Union[str, pathlib.Path], *, overwrite: bool = False):
+        """Writes the file of a set, once all has arrived. Raises NotFound, DataLoss, AlreadyExists (the file is there, without
+        overwrite)."""
         path = pathlib.Path(file)
+        checks.unused(path, overwrite)
         partial = path.with_name(path.name + ".partial")
         request = calibration_service_pb2.GetCalibrationRequest(name=name)
         kept = None

@@ -3,13 +3,14 @@
 import difflib
 import math
 import operator
+import pathlib
 import re
 import sys
 from typing import Iterable, Tuple
 
 import numpy as np
 
-from isocenter.errors import InvalidArgument
+from isocenter.errors import AlreadyExists, InvalidArgument
 
 MOST_PIXELS = 8192  # of a detector, per axis
 MOST_FRAMES = 10000
@@ -23,6 +24,12 @@ PIXEL_TYPES = (np.dtype("<u2"), np.dtype("<f4"))
 def illegal(name: str, value, legal: str) -> InvalidArgument:
     """The error of a value that is illegal."""
     return InvalidArgument(f"{name} is {value}; legal is {legal}")
+
+
+def unused(file: pathlib.Path, overwrite: bool) -> None:
+    """Whether the file may be written: data are never replaced silently. Raises AlreadyExists."""
+    if not overwrite and file.exists():
+        raise AlreadyExists(f"{file} is there already; legal is a name that is not, or overwrite=True")
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:

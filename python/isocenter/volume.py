@@ -57,17 +57,23 @@ class Volume:
         """9 direction cosines, row by row: image.SetDirection. The image itself is GetImageFromArray(volume.array)."""
         return tuple(float(value) for row in self.grid.direction for value in row)
 
-    def save_nifti(self, file: Union[str, pathlib.Path]) -> None:
-        """Writes a NIfTI-1 file (.nii or .nii.gz) of float32 with an sform in RAS millimetres. InvalidArgument: another suffix, or
-        more than 32767 voxels along an axis."""
+    def save_nifti(self, file: Union[str, pathlib.Path], *, overwrite: bool = False) -> None:
+        """Writes a NIfTI-1 file (.nii or .nii.gz) of float32 with an sform in RAS millimetres, which appears as a whole.
+        InvalidArgument: another suffix, or more than 32767 voxels along an axis. AlreadyExists: it is there, without overwrite."""
         path = pathlib.Path(file)
         packed = path.name.endswith(".nii.gz")
         if not packed and path.suffix != ".nii":
             raise checks.illegal("file", repr(str(file)), "a name that ends with .nii or .nii.gz")
+        checks.unused(path, overwrite)
         header = self._nifti_header()
-        with gzip.open(path, "wb", compresslevel=1) if packed else open(path, "wb") as out:
-            out.write(header)
-            out.write(np.ascontiguousarray(self.array, "<f4").data)
+        partial = path.with_name(path.name + ".partial")
+        try:
+            with gzip.open(partial, "wb", compresslevel=1) if packed else open(partial, "wb") as out:
+                out.write(header)
+                out.write(np.ascontiguousarray(self.array, "<f4").data)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
 
     def _nifti_header(self) -> bytes:
         """348 bytes and 4 that say that there are no extensions (NIfTI-1.1, nifti1.h)."""

@@ -212,7 +212,9 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
           "WHERE i.sop_instance_uid = transfers.sop_instance_uid)",
           {staging.job_id_}));
       for (const Destination& destination : result.destinations) {
-        ISO_RETURN_IF_ERROR(EnqueueInstances(database_, staging.job_id_, destination, absl::Now()));
+        ISO_RETURN_IF_ERROR(EnqueueInstances(database_, staging.job_id_, destination,
+                                             /*again=*/false, absl::Now())
+                                .status());
       }
       return absl::OkStatus();
     });

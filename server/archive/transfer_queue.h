@@ -123,6 +123,8 @@ class TransferQueue {
   absl::Status Configure(std::vector<QueueDestination> destinations, absl::Time now);
   /// As configured.
   std::vector<Destination> destinations() const;
+  /// Errors: NOT_FOUND, naming those that are configured.
+  absl::Status CheckDestination(const std::string& destination) const;
   /// Called whenever there may be something new to do, from the thread that caused it; must be
   /// quick. Null: nobody.
   void SetListener(std::function<void()> listener);
@@ -171,9 +173,17 @@ class TransferQueue {
   /// Queues what is stored of a job for a configured destination, and again what has failed or was
   /// skipped. NOT_FOUND: nothing is stored for the job; the destination is not configured.
   /// FAILED_PRECONDITION: nothing is stored in a form that the destination is to get.
-  absl::Status Enqueue(const std::string& job_id, const std::string& destination, absl::Time now);
+  absl::Status Enqueue(const std::string& job_id, const std::string& destination, absl::Time now) {
+    return Send(job_id, destination, /*again=*/false, now).status();
+  }
+  /// As Enqueue; with `again` also what the destination has confirmed to have received or to keep,
+  /// of which it is asked for commitment anew. What is on its way stays as it is. Returns how many
+  /// instances were put into the queue.
+  absl::StatusOr<int64_t> Send(const std::string& job_id, const std::string& destination,
+                               bool again, absl::Time now);
   /// Queues failed instances again, and has what waits for its next attempt be due now, also where
-  /// its destination pauses; empty strings mean all. Returns how many are tried now.
+  /// its destination pauses; empty strings mean all. Returns how many are tried now. Errors:
+  /// NOT_FOUND (the destination is not configured).
   absl::StatusOr<int64_t> Retry(const std::string& job_id, const std::string& destination,
                                 absl::Time now);
   /// Ends the destination's pause, and has all that waits for it be due now. Returns how many
@@ -207,8 +217,10 @@ class TransferQueue {
 };
 
 /// Statements that put the instances of a job's visible result into a destination's queue, or again
-/// where they have failed or were skipped. For a transaction on `database`.
-absl::Status EnqueueInstances(Database& database, const std::string& job_id,
-                              const Destination& destination, absl::Time now);
+/// where they have failed or were skipped; with `again` also where they are sent or committed.
+/// Returns how many. For a transaction on `database`.
+absl::StatusOr<int64_t> EnqueueInstances(Database& database, const std::string& job_id,
+                                         const Destination& destination, bool again,
+                                         absl::Time now);
 
 }  // namespace isocenter::archive

@@ -1,6 +1,7 @@
 // What is put into TransferQueue: new results, and those that operators send or send again.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/transfer_queue.h"
 #include "server/archive/transfer_sql.h"
@@ -11,15 +12,23 @@ absl::StatusOr<Destination> TransferQueue::Configured(const std::string& destina
   for (const QueueDestination& known : destinations_) {
     if (known.destination.ae_title == destination) return known.destination;
   }
-  return absl::NotFoundError(absl::StrCat(
-      "destination is '", destination.substr(0, 64), "'; configured are: ",
-      absl::StrJoin(destinations_, ", ", [](std::string* out, const QueueDestination& each) {
-        absl::StrAppend(out, each.destination.ae_title);
-      })));
+  std::vector<std::string> names;
+  for (const QueueDestination& known : destinations_) names.push_back(known.destination.ae_title);
+  return absl::NotFoundError(
+      absl::StrCat("destination is '", destination.substr(0, 64), "'; ",
+                   names.empty() ? "none is configured" : "legal is one of those configured: ",
+                   absl::StrJoin(names, ", "), DidYouMean(destination, names)));
 }
 
-absl::Status TransferQueue::Enqueue(const std::string& job_id, const std::string& destination,
-                                    absl::Time now) {
+absl::Status TransferQueue::CheckDestination(const std::string& destination) const {
+  absl::MutexLock lock(&mutex_);
+  return Configured(destination).status();
+}
+
+absl::StatusOr<int64_t> TransferQueue::Send(const std::string& job_id,
+                                            const std::string& destination, bool again,
+                                            absl::Time now) {
+  int64_t count = 0;
   {
     absl::MutexLock lock(&mutex_);
     ISO_ASSIGN_OR_RETURN(const Destination known, Configured(destination));
@@ -30,8 +39,13 @@ absl::Status TransferQueue::Enqueue(const std::string& job_id, const std::string
     if (stored == 0) {
       return absl::NotFoundError(absl::StrCat("no result is stored for job '", job_id, "'"));
     }
-    ISO_RETURN_IF_ERROR(Durably([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return EnqueueInstances(database_, job_id, known, now);
+    ISO_RETURN_IF_ERROR(Durably([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+      ISO_ASSIGN_OR_RETURN(count, EnqueueInstances(database_, job_id, known, again, now));
+      if (!again) return absl::OkStatus();
+      // What is still to be reported of an earlier sending says nothing of this one.
+      return database_.Execute(
+          "UPDATE commitments SET is_reported = 1 WHERE job_id = ?1 AND destination = ?2",
+          {job_id, destination});
     }));
     bool is_queued = false;
     ISO_RETURN_IF_ERROR(
@@ -44,7 +58,7 @@ absl::Status TransferQueue::Enqueue(const std::string& job_id, const std::string
     }
   }
   NotifyListener();
-  return absl::OkStatus();
+  return count;
 }
 
 absl::StatusOr<int64_t> TransferQueue::Retry(const std::string& job_id,
@@ -56,6 +70,7 @@ absl::StatusOr<int64_t> TransferQueue::Retry(const std::string& job_id,
                                  Number(TransferState::kFailed), job_id, destination};
     const size_t first = values.size() + 1;
     absl::MutexLock lock(&mutex_);
+    if (!destination.empty()) ISO_RETURN_IF_ERROR(Configured(destination).status());
     for (const QueueDestination& known : destinations_) {
       values.push_back(known.destination.ae_title);
     }
@@ -98,15 +113,18 @@ absl::StatusOr<int64_t> TransferQueue::TryNow(const std::string& destination, ab
   return count;
 }
 
-absl::Status EnqueueInstances(Database& database, const std::string& job_id,
-                              const Destination& destination, absl::Time now) {
+absl::StatusOr<int64_t> EnqueueInstances(Database& database, const std::string& job_id,
+                                         const Destination& destination, bool again,
+                                         absl::Time now) {
   std::vector<Value> values = {job_id,
                                destination.ae_title,
                                Number(TransferState::kQueued),
                                destination.storage_commitment,
                                absl::ToUnixMicros(now),
                                Number(TransferState::kFailed),
-                               Number(TransferState::kSkipped)};
+                               Number(TransferState::kSkipped),
+                               Number(again ? TransferState::kSent : TransferState::kFailed),
+                               Number(again ? TransferState::kCommitted : TransferState::kFailed)};
   std::string of_class;
   if (!destination.sop_classes.empty()) {
     of_class = absl::StrCat(" AND i.sop_class_uid IN (",
@@ -114,7 +132,8 @@ absl::Status EnqueueInstances(Database& database, const std::string& job_id,
     for (const std::string& sop_class : destination.sop_classes) values.push_back(sop_class);
   }
   // The condition of the selection also tells SQLite's parser that ON belongs to the insertion.
-  return database.Execute(
+  int64_t count = 0;
+  ISO_RETURN_IF_ERROR(database.Query(
       absl::StrCat(
           "INSERT INTO transfers (job_id, destination, sop_instance_uid, sop_class_uid, state, "
           "wants_commitment, enqueue_time_us, update_time_us) "
@@ -123,8 +142,10 @@ absl::Status EnqueueInstances(Database& database, const std::string& job_id,
           of_class,
           " ORDER BY r.key, i.position "
           "ON CONFLICT (destination, sop_instance_uid) DO UPDATE SET state = ?3, "
-          "next_attempt_us = 0, update_time_us = ?5 WHERE state IN (?6, ?7)"),
-      values);
+          "next_attempt_us = 0, update_time_us = ?5 WHERE state IN (?6, ?7, ?8, ?9) "
+          "RETURNING key"),
+      values, [&](const Row&) { ++count; }));
+  return count;
 }
 
 }  // namespace isocenter::archive

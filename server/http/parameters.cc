@@ -1,5 +1,7 @@
 #include "server/http/parameters.h"
 
+#include <algorithm>
+#include <map>
 #include <span>
 
 #include "absl/strings/ascii.h"
@@ -7,9 +9,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "kernels/base/crc32c.h"
+#include "kernels/base/nearest.h"
 
 namespace isocenter::http {
 namespace {
@@ -30,7 +34,37 @@ uint32_t FilterFingerprint(const Request& request) {
   return Crc32c(std::as_bytes(std::span(text)));
 }
 
+/// The parameters of /api/v1, by the path's pattern. A path that is not here has none.
+const std::map<std::string, std::vector<std::string>>& ParametersByPath() {
+  static const auto& names = *new std::map<std::string, std::vector<std::string>>{
+      {"/api/v1/calibrations", {"station", "withdrawn", "limit"}},
+      {"/api/v1/history", {"seconds", "points"}},
+      {"/api/v1/jobs",
+       {"state", "protocol", "accession_number", "station_name", "pair_id", "text", "page_size",
+        "page_token"}},
+      {"/api/v1/jobs/{}/download", {"format"}},
+      {"/api/v1/jobs/{}/slices/{}/{}", {"level"}},
+      {"/api/v1/quality", {"station", "protocol", "limit"}},
+      {"/api/v1/transfers", {"job_id", "destination", "state", "page_size", "page_token"}}};
+  return names;
+}
+
 }  // namespace
+
+absl::Status CheckParameterNames(const std::string& pattern, const Request& request) {
+  const auto found = ParametersByPath().find(pattern);
+  const std::vector<std::string> none;
+  const std::vector<std::string>& legal = found == ParametersByPath().end() ? none : found->second;
+  for (const auto& [name, value] : request.query) {
+    if (std::ranges::find(legal, name) != legal.end()) continue;
+    constexpr size_t kShown = 64;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the parameter '", name.substr(0, kShown), "' is not known; ",
+        legal.empty() ? "this address has none" : "legal are " + absl::StrJoin(legal, ", "),
+        DidYouMean(name, legal)));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<int> IntegerParameter(const Request& request, absl::string_view name, int low,
                                      int high, int otherwise) {

@@ -12,6 +12,11 @@
 
 namespace isocenter::http {
 
+/// Whether all parameters of a request are of those that the path's pattern has
+/// ("/api/v1/jobs/{}"): one that is not known, e.g. "limit" for "page_size", would change nothing
+/// without a word. Errors: INVALID_ARGUMENT, naming those that are legal.
+absl::Status CheckParameterNames(const std::string& pattern, const Request& request);
+
 /// An integer, `otherwise` where it is not given. Errors: INVALID_ARGUMENT with the legal range.
 absl::StatusOr<int> IntegerParameter(const Request& request, absl::string_view name, int low,
                                      int high, int otherwise);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
+#include "server/http/parameters.h"
 #include "server/http/transport/answers.h"
 #include "server/node/job_audit.h"
 
@@ -15,7 +16,7 @@ namespace isocenter::http {
 namespace {
 
 constexpr absl::string_view kArgument = "{}";
-constexpr absl::string_view kJobs = "/api/v1/jobs/{}";
+constexpr absl::string_view kApi = "/api/v1/", kJobs = "/api/v1/jobs/{}";
 
 std::vector<std::string> PartsOf(absl::string_view path) { return absl::StrSplit(path, '/'); }
 
@@ -161,6 +162,11 @@ absl::StatusOr<Response> Router::Answer(const Route& route, Call call) const {
   if (!admitted.ok()) {
     RecordTurnedAway(route, call, job, admitted);
     return admitted;
+  }
+  // Paths of DICOMweb, and those that a provider calls back, have parameters of others.
+  const std::string pattern = absl::StrJoin(route.parts, "/");
+  if (route.least && absl::StartsWith(pattern, kApi)) {
+    ISO_RETURN_IF_ERROR(CheckParameterNames(pattern, call.request));
   }
   absl::StatusOr<Response> answer = route.handler(call);
   if (!route.action) return answer;

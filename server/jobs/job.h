@@ -119,7 +119,8 @@ enum class WarningKind {
   kWorklistMismatch,
   kWorklistUnavailable,
   kReplicaLost,
-  kPhaseGap
+  kPhaseGap,
+  kImplausibleHeader
 };
 constexpr auto NamesOf(WarningKind) {
   return std::to_array<absl::string_view>(
@@ -130,7 +131,7 @@ constexpr auto NamesOf(WarningKind) {
        "repeated_frames",    "air_level",         "matrices_misfit",
        "dose_unknown",       "unknown_defects",   "grid_unseen",
        "beyond_calibration", "worklist_mismatch", "worklist_unavailable",
-       "replica_lost",       "phase_gap"});
+       "replica_lost",       "phase_gap",         "implausible_header"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.

@@ -49,6 +49,8 @@ struct AcquisitionRequest {
   jobs::JobClass job_class = jobs::JobClass::kLive;
   absl::Duration deadline = absl::InfiniteDuration();  // after acceptance
   double frame_rate_hz = 0;                            // 0: unknown
+  /// What its header says and hardly means, for whoever exposes; not kept.
+  std::vector<std::string> implausible;
   std::string pair_id;
   jobs::PairRole pair_role = jobs::PairRole::kNone;
   /// Its calibration is unset until there is a job; a run gets it when it is made.

@@ -201,6 +201,7 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
   ISO_ASSIGN_OR_RETURN(scheduler::DiskPromise room, ReserveRoom(parts_, request, grid));
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<ReconstructionRun> run, MakeRun(request, grid));
   if (parts_.active.draining()) return ShuttingDown();
+  const std::vector<std::string> implausible = request.implausible;
   jobs::Job job = NewRecord(request, grid);
   job.facts = FactsOf(request, run->plan());
   job.result.backend = std::string(run->place().devices[0]->backend());
@@ -229,6 +230,9 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
   if (const auto warning = ShortArcWarning(run->plan())) accepted.job->Warn(*warning);
   if (const auto unseen = recon::LittleSeenText(run->plan().acquisition, grid)) {
     accepted.job->Warn({jobs::WarningKind::kGridUnseen, std::nullopt, *unseen});
+  }
+  for (const std::string& text : implausible) {
+    accepted.job->Warn({jobs::WarningKind::kImplausibleHeader, std::nullopt, text});
   }
   for (jobs::JobWarning& warning : screened.warnings) accepted.job->Warn(std::move(warning));
   return accepted;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernels/base/nearest.h"
 #include "kernels/ops/calibration.h"
 #include "kernels/ops/calibration_scope.h"
 
@@ -86,15 +87,23 @@ std::string LacksText(const std::vector<CalibrationLabel>& kept, const Calibrati
 }
 
 /// Why nothing is corrected.
-std::string WhyNone(const std::optional<Candidate>& best, const AcquisitionRequest& request) {
+std::string WhyNone(const std::vector<CalibrationLabel>& kept, const std::optional<Candidate>& best,
+                    const AcquisitionRequest& request) {
   if (best) return ops::MisfitText(best->label->name, best->misfits);
   if (!request.calibration_name.empty()) {
+    std::vector<std::string> names;
+    for (const CalibrationLabel& label : kept) names.push_back(label.name);
     return absl::StrCat("calibration is '", request.calibration_name,
-                        "', and none of that name "
-                        "is kept");
+                        "', and none of that name is kept",
+                        DidYouMean(request.calibration_name, names));
   }
+  std::vector<std::string> stations;
+  for (const CalibrationLabel& label : kept) stations.push_back(label.station_name);
+  std::ranges::sort(stations);
+  stations.erase(std::unique(stations.begin(), stations.end()), stations.end());
   return absl::StrCat("no calibration of station '", request.station_name,
-                      "' is kept, or all have been withdrawn");
+                      "' is kept, or all have been withdrawn",
+                      DidYouMean(request.station_name, stations));
 }
 
 absl::Status CheckNamed(const AcquisitionRequest& request) {
@@ -168,7 +177,7 @@ absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<Calibratio
     return Without(request, "they are line integrals; legal are counts");
   }
   const std::optional<Candidate> best = Best(kept, request, now);
-  if (!best || !best->misfits.empty()) return Without(request, WhyNone(best, request));
+  if (!best || !best->misfits.empty()) return Without(request, WhyNone(kept, best, request));
   const CalibrationLabel& label = *best->label;
   if (!best->valid && request.calibration_policy == CalibrationPolicy::kRequire) {
     return Without(request, ops::NotValidText(label.name, ValidityOf(label)));

@@ -1,7 +1,9 @@
 #include "server/rpc/transfer_service.h"
 
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +12,7 @@
 #include "absl/time/time.h"
 #include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/calibration.h"
 #include "server/base/log.h"
 #include "server/node/job_audit.h"
 
@@ -19,6 +22,7 @@ namespace {
 constexpr int kDefaultPageSize = 50;
 constexpr int kLargestPageSize = 1000;
 constexpr int kDestinationsShown = 100;  // of one job
+constexpr size_t kMostSentAtOnce = 1000;
 
 v1::TransferState StateToProto(archive::TransferState state) {
   return static_cast<v1::TransferState>(static_cast<int>(state) + 1);
@@ -78,11 +82,66 @@ absl::Status ListPage(archive::TransferQueue& queue, const v1::ListTransfersRequ
   ISO_ASSIGN_OR_RETURN(std::vector<archive::Transfer> page, queue.List(filter, page_size + 1));
   const bool more = static_cast<int>(page.size()) > page_size;
   if (more) page.pop_back();
+  if (page.empty() && !filter.destination.empty() && !filter.before_key) {
+    // One that is not configured any more may still have transfers.
+    ISO_RETURN_IF_ERROR(queue.CheckDestination(filter.destination));
+  }
   for (const archive::Transfer& transfer : page) *response.add_transfer() = ToProto(transfer);
   if (more) {
     response.set_next_page_token(absl::StrCat(FingerprintOf(request), "-", page.back().first_key));
   }
   return absl::OkStatus();
+}
+
+/// Which jobs a request for several is about.
+struct JobChoice {
+  std::string patient_id;  // empty: of all
+  std::optional<absl::Time> begin, end;
+};
+
+absl::StatusOr<JobChoice> ChoiceOf(const v1::SendJobsRequest& request) {
+  JobChoice choice{.patient_id = request.patient_id()};
+  if (request.has_begin() != request.has_end()) {
+    return absl::InvalidArgumentError("begin or end is missing; legal are both, or neither");
+  }
+  if (request.has_begin()) {
+    choice.begin = wire::TimeFromProto(request.begin());
+    choice.end = wire::TimeFromProto(request.end());
+    if (*choice.begin >= *choice.end) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "begin is ", absl::FormatTime(*choice.begin, absl::UTCTimeZone()),
+          "; legal is a time before end, ", absl::FormatTime(*choice.end, absl::UTCTimeZone())));
+    }
+  }
+  if (choice.patient_id.empty() && !choice.begin) {
+    return absl::InvalidArgumentError(
+        "patient_id, begin and end are empty; legal is a patient, a time, or both");
+  }
+  return choice;
+}
+
+/// Completed ones, newest first. Errors: INVALID_ARGUMENT (too many for one request).
+absl::StatusOr<std::vector<jobs::JobSnapshot>> Chosen(const jobs::JobTable& table,
+                                                      const JobChoice& choice) {
+  std::vector<jobs::JobSnapshot> chosen;
+  std::optional<jobs::JobCursor> cursor;
+  while (true) {
+    const std::vector<jobs::JobSnapshot> page =
+        table.List({.states = {jobs::JobState::kCompleted}}, cursor, kLargestPageSize);
+    for (const jobs::JobSnapshot& job : page) {
+      const bool in_time =
+          !choice.begin || (job->create_time >= *choice.begin && job->create_time < *choice.end);
+      const bool of_patient =
+          choice.patient_id.empty() || job->patient_study.patient_id == choice.patient_id;
+      if (in_time && of_patient) chosen.push_back(job);
+    }
+    if (chosen.size() > kMostSentAtOnce) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "more than ", kMostSentAtOnce, " jobs are meant; legal is a shorter time, or a patient"));
+    }
+    if (static_cast<int>(page.size()) < kLargestPageSize) return chosen;
+    cursor = jobs::JobCursor{page.back()->create_time, page.back()->id};
+  }
 }
 
 }  // namespace
@@ -126,20 +185,26 @@ void TransferService::OnListTransfers(
   call.Answer(ListPage(*queue_, call.request(), call.response()));
 }
 
-absl::Status TransferService::Send(const v1::SendJobRequest& request, const std::string& caller,
-                                   v1::SendJobResponse& response) {
-  ISO_RETURN_IF_ERROR(table_.Get(request.job_id()).status());
+absl::StatusOr<std::string> TransferService::DestinationOf(const std::string& named) const {
   std::vector<archive::Destination> known;
   if (queue_ != nullptr) known = queue_->destinations();
   if (known.empty()) {
     return absl::NotFoundError("no destination is configured (dicom_node.destination)");
   }
-  const std::string destination = request.destination().empty() && known.size() == 1
-                                      ? known.front().ae_title
-                                      : request.destination();
-  ISO_RETURN_IF_ERROR(queue_->Enqueue(request.job_id(), destination, clock_()));
-  spdlog::info("event=send_requested job={} destination='{}' by=\"{}\"", request.job_id(),
-               destination, caller);
+  if (named.empty() && known.size() == 1) return known.front().ae_title;
+  ISO_RETURN_IF_ERROR(queue_->CheckDestination(named));
+  return named;
+}
+
+absl::Status TransferService::Send(const v1::SendJobRequest& request, const std::string& caller,
+                                   v1::SendJobResponse& response) {
+  ISO_RETURN_IF_ERROR(table_.Get(request.job_id()).status());
+  ISO_ASSIGN_OR_RETURN(const std::string destination, DestinationOf(request.destination()));
+  ISO_ASSIGN_OR_RETURN(const int64_t queued,
+                       queue_->Send(request.job_id(), destination, request.again(), clock_()));
+  response.set_newly_queued_count(static_cast<uint32_t>(queued));
+  spdlog::info("event=send_requested job={} destination='{}' by=\"{}\" again={} instances={}",
+               request.job_id(), destination, caller, request.again(), queued);
   ISO_ASSIGN_OR_RETURN(const std::vector<archive::Transfer> sent,
                        queue_->List({.job_id = request.job_id(), .destination = destination}, 1));
   if (!sent.empty()) *response.mutable_transfer() = ToProto(sent.front());
@@ -158,6 +223,41 @@ void TransferService::OnSendJob(UnaryCall<v1::SendJobRequest, v1::SendJobRespons
   call.Answer(sent);
 }
 
+absl::Status TransferService::SendOne(const jobs::Job& job, const v1::SendJobsRequest& request,
+                                      const std::string& destination, const std::string& caller,
+                                      v1::SentJob& answer) {
+  answer.set_job_id(job.id);
+  answer.set_series_instance_uid(job.result.series_instance_uid);
+  v1::SendJobRequest one;
+  one.set_job_id(job.id);
+  one.set_destination(destination);
+  one.set_again(request.again());
+  v1::SendJobResponse sent;
+  absl::Status status = Send(one, caller, sent);
+  answer.set_newly_queued_count(sent.newly_queued_count());
+  if (sent.has_transfer()) *answer.mutable_transfer() = std::move(*sent.mutable_transfer());
+  if (!status.ok()) answer.set_error_message(std::string(status.message()));
+  return status;
+}
+
+void TransferService::OnSendJobs(UnaryCall<v1::SendJobsRequest, v1::SendJobsResponse>& call) {
+  const Permit& permit = call.permit();
+  const v1::SendJobsRequest& request = call.request();
+  const absl::StatusOr<JobChoice> choice = ChoiceOf(request);
+  if (!choice.ok()) return call.Answer(choice.status());
+  const absl::StatusOr<std::string> destination = DestinationOf(request.destination());
+  if (!destination.ok()) return call.Answer(destination.status());
+  const absl::StatusOr<std::vector<jobs::JobSnapshot>> jobs = Chosen(table_, *choice);
+  if (!jobs.ok()) return call.Answer(jobs.status());
+  for (const jobs::JobSnapshot& job : *jobs) {
+    const absl::Status sent =
+        SendOne(*job, request, *destination, permit.caller(), *call.response().add_job());
+    permit.Record(audit::Action::kSend, *job, sent,
+                  [&](audit::Event& event) { event.destination = *destination; });
+  }
+  call.Answer(absl::OkStatus());
+}
+
 void TransferService::OnRetryTransfers(
     UnaryCall<v1::RetryTransfersRequest, v1::RetryTransfersResponse>& call) {
   const Permit& permit = call.permit();
@@ -166,7 +266,11 @@ void TransferService::OnRetryTransfers(
     return call.Answer(absl::InvalidArgumentError(
         "job_id and destination are empty; legal is at least one of them, or all: true"));
   }
-  if (queue_ == nullptr) return call.Answer(absl::OkStatus());  // nothing was done
+  if (queue_ == nullptr) {  // nothing was done
+    return call.Answer(request.destination().empty()
+                           ? absl::OkStatus()
+                           : DestinationOf(request.destination()).status());
+  }
   const absl::StatusOr<int64_t> count =
       queue_->Retry(request.job_id(), request.destination(), clock_());
   if (count.ok()) {

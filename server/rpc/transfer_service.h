@@ -28,16 +28,24 @@ class TransferService : public SingleRequestService<v1::TransferService> {
       : table_(table), queue_(queue), clock_(std::move(clock)) {
     Add(guard, {"ListTransfers", Role::kViewer}, &TransferService::OnListTransfers);
     Add(guard, {"SendJob", Role::kOperator}, &TransferService::OnSendJob);
+    Add(guard, {"SendJobs", Role::kOperator}, &TransferService::OnSendJobs);
     Add(guard, {"RetryTransfers", Role::kOperator}, &TransferService::OnRetryTransfers);
   }
 
  private:
   void OnListTransfers(UnaryCall<v1::ListTransfersRequest, v1::ListTransfersResponse>& call);
   void OnSendJob(UnaryCall<v1::SendJobRequest, v1::SendJobResponse>& call);
+  void OnSendJobs(UnaryCall<v1::SendJobsRequest, v1::SendJobsResponse>& call);
   void OnRetryTransfers(UnaryCall<v1::RetryTransfersRequest, v1::RetryTransfersResponse>& call);
 
+  /// The configured destination that is meant. Errors: NOT_FOUND.
+  absl::StatusOr<std::string> DestinationOf(const std::string& named) const;
   absl::Status Send(const v1::SendJobRequest& request, const std::string& caller,
                     v1::SendJobResponse& response);
+  /// One of several; what is wrong with it stands in the answer, and is returned.
+  absl::Status SendOne(const jobs::Job& job, const v1::SendJobsRequest& request,
+                       const std::string& destination, const std::string& caller,
+                       v1::SentJob& answer);
 
   jobs::JobTable& table_;
   archive::TransferQueue* const queue_;

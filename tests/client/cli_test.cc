@@ -45,8 +45,8 @@ TEST(Cli, ExitCodesTellUsageFromFailure) {
   EXPECT_EQ(RunCommand({"simulate", "--out", "x"}).exit_code, 2);  // neither phantom nor volume
   EXPECT_EQ(RunCommand({"simulate", "--phantom", "cube", "--out", "x"}).exit_code, 2);
   EXPECT_EQ(RunCommand({"stream", "a", "--fps", "-3"}).exit_code, 2);
-  EXPECT_EQ(RunCommand({"render", "/nonexistent.mha", "--out", "x.png"}).exit_code, 1);
-  EXPECT_EQ(RunCommand({"stream", "/nonexistent"}).exit_code, 1);
+  EXPECT_EQ(RunCommand({"render", "/nonexistent.mha", "--out", "x.png"}).exit_code, 4);
+  EXPECT_EQ(RunCommand({"stream", "/nonexistent"}).exit_code, 4);
 }
 
 TEST(Cli, StreamSendsTheBundleWithOverridesAndWritesJson) {
@@ -189,7 +189,7 @@ TEST(Cli, AnotherRunGoesOnWithTheJob) {
   EXPECT_EQ(server.acquisitions(), 1);
   const Outcome unknown =
       RunCommand({"stream", directory / "b", "--server", address, "--resume", "none"});
-  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_EQ(unknown.exit_code, 4);
   EXPECT_THAT(unknown.err, HasSubstr("there is no job"));
 }
 
@@ -245,7 +245,7 @@ TEST(Cli, ServerErrorsAreShownAsTheyAre) {
   FakeServer server(behaviour);
   WriteBundle(directory / "b", 2);
   const Outcome outcome = RunCommand({"stream", directory / "b", "--server", server.address()});
-  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.exit_code, 4);
   EXPECT_EQ(outcome.err, "isocenter: there is no protocol 'x'; there are fdk\n");
 }
 
@@ -268,19 +268,19 @@ TEST(Cli, JobCommands) {
   EXPECT_EQ(json[1]["result"]["timings"]["total_seconds"], 61);
   EXPECT_THAT(RunCommand({"watch", "job-1", "--server", address}).out, HasSubstr("completed"));
   const Outcome failed = RunCommand({"watch", "bad", "--server", address});
-  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_EQ(failed.exit_code, 7);
   EXPECT_THAT(failed.err, HasSubstr("the disk is full"));
   // This server completes what it is to cancel.
   const Outcome late = RunCommand({"cancel", "job-1", "--server", address});
   EXPECT_EQ(late.exit_code, 1);
   EXPECT_THAT(late.err, HasSubstr("job job-1 was completed before it could be cancelled"));
   EXPECT_TRUE(server.WaitForCancel("job-1"));
-  EXPECT_EQ(RunCommand({"cancel", "none", "--server", address}).exit_code, 1);
-  EXPECT_EQ(RunCommand({"delete", "active", "--server", address}).exit_code, 1);
+  EXPECT_EQ(RunCommand({"cancel", "none", "--server", address}).exit_code, 4);
+  EXPECT_EQ(RunCommand({"delete", "active", "--server", address}).exit_code, 5);
   EXPECT_THAT(RunCommand({"protocols", "--server", address}).out, HasSubstr("fdk       yes"));
   EXPECT_THAT(RunCommand({"protocols", "fdk_soft", "--server", address}).out,
               HasSubstr("name: \"fdk_soft\""));
-  EXPECT_EQ(RunCommand({"protocols", "x", "--server", address}).exit_code, 1);
+  EXPECT_EQ(RunCommand({"protocols", "x", "--server", address}).exit_code, 4);
   EXPECT_THAT(RunCommand({"protocols", "fdk_sfot", "--server", address}).err,
               HasSubstr("did you mean fdk_soft?"));
   EXPECT_THAT(RunCommand({"protocols", "hnn", "--server", address}).err,
@@ -366,7 +366,7 @@ TEST(Cli, RefinePrintsEachIterationOnceAndWritesTheCurve) {
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_THAT(nothing.err, HasSubstr("--protocol is not given; legal without it are --metal"));
   EXPECT_EQ(
-      RunCommand({"refine", "none", "--protocol", "r", "--server", server.address()}).exit_code, 1);
+      RunCommand({"refine", "none", "--protocol", "r", "--server", server.address()}).exit_code, 4);
 }
 
 TEST(Cli, RefineAsksForASecondPass) {
@@ -521,7 +521,7 @@ TEST(Cli, RenderHasARowForEachVolumeThatIsGiven) {
   EXPECT_EQ(height({"--truth", other, "--before", other}), one + 3 * row);
   EXPECT_EQ(RunCommand({"render", other, "--out", directory / "s.png", "--before", "/none.mha"})
                 .exit_code,
-            1);
+            4);
 }
 
 TEST(Cli, SimulatedPhantomHasItsTruthAndABundle) {

@@ -131,8 +131,8 @@ TEST(Cluster, StatusIsOkWhenAllAnswerAndFailsWhenNoneDoes) {
   EXPECT_THAT(one.out, HasSubstr("recon2.example.org is ready\n"));
   const FakeAddress gone({AwayNode("recon1"), AwayNode("recon2")});
   const Outcome none = RunCommand({"status", "--server", gone.address(), "--json"});
-  EXPECT_EQ(none.exit_code, 1);
-  EXPECT_THAT(none.out, IsEmpty());
+  EXPECT_EQ(none.exit_code, 6);
+  EXPECT_THAT(none.out, HasSubstr("\"code\": \"UNAVAILABLE\""));
 }
 
 TEST(Cluster, ANodeThatHangsDelaysTheOthersForSecondsOnly) {
@@ -168,7 +168,7 @@ TEST(Cluster, SeveralAddressesAreAskedTogether) {
   const Outcome named = RunCommand({"status", "--server", both, "--node", "recon2"});
   EXPECT_THAT(named.out, HasSubstr("recon2.example.org is ready")) << named.err;
   const Outcome unknown = RunCommand({"status", "--server", both, "--node", "recon9"});
-  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_EQ(unknown.exit_code, 6);
   EXPECT_THAT(unknown.err, HasSubstr("no address leads to node 'recon9'"));
   EXPECT_EQ(RunCommand({"status", "--server", absl::StrCat(both, ",")}).exit_code, 2);
 }
@@ -220,13 +220,13 @@ TEST(Cluster, AJobsCommandsFindItsNode) {
 TEST(Cluster, AJobThatIsNowhereIsSaidToBeSo) {
   const FakeAddress whole({ReadyNode("recon1"), ReadyNode("recon2")});
   const Outcome nowhere = RunCommand({"watch", "none", "--server", whole.address()});
-  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_EQ(nowhere.exit_code, 4);
   EXPECT_EQ(nowhere.err,
             "isocenter: there is no job 'none' on any of the nodes recon1, recon2; `isocenter "
             "jobs` lists those that are there\n");
   const FakeAddress part({ReadyNode("recon1"), AwayNode("recon2")});
   const Outcome perhaps = RunCommand({"watch", "none", "--server", part.address()});
-  EXPECT_EQ(perhaps.exit_code, 1);
+  EXPECT_EQ(perhaps.exit_code, 6);
   EXPECT_THAT(perhaps.err, HasSubstr("no node that answers has job 'none'; without an answer: "
                                      "recon2 (no such server)"));
 }

@@ -22,7 +22,7 @@ struct SliceFile {
   std::string series = "1.2.3";
   std::string orientation = "1\\0\\0\\0\\1\\0";
   std::string modality = "CT";
-  std::string station, kvp;
+  std::string station, kvp, rescale_type, frame_of_reference;
   std::vector<Uint16> pixels{0, 1, 2, 0xFFFF, 4, 5};  // 2 rows x 3 columns; signed: -1
 };
 
@@ -49,6 +49,10 @@ void Write(const std::filesystem::path& path, const SliceFile& slice) {
   data.putAndInsertString(DCM_PhotometricInterpretation, "MONOCHROME2");
   data.putAndInsertString(DCM_RescaleSlope, "2");
   data.putAndInsertString(DCM_RescaleIntercept, "-1000");
+  if (!slice.rescale_type.empty()) {
+    data.putAndInsertString(DCM_RescaleType, slice.rescale_type.c_str());
+  }
+  data.putAndInsertString(DCM_FrameOfReferenceUID, slice.frame_of_reference.c_str());
   data.putAndInsertUint16Array(DCM_PixelData, slice.pixels.data(), slice.pixels.size());
   ASSERT_TRUE(file.saveFile(path.c_str(), EXS_LittleEndianExplicit).good());
 }
@@ -68,6 +72,17 @@ TEST(DicomSeries, TellsItsBeam) {
   ASSERT_TRUE(beam.ok()) << beam.status();
   EXPECT_EQ(beam->station_name, "");
   EXPECT_EQ(beam->tube_voltage_kv, 0);
+}
+
+TEST(DicomSeries, TakesHounsfieldUnitsAlone) {
+  TemporaryDirectory directory;
+  Write(directory / "a.dcm", {.z = 0, .rescale_type = "HU", .frame_of_reference = "1.2.9"});
+  Write(directory / "b.dcm", {.z = 1});
+  EXPECT_TRUE(ReadDicomSeries(directory.path()).ok());
+  EXPECT_EQ(SeriesFrameOfReference(directory.path()).value(), "1.2.9");
+  Write(directory / "b.dcm", {.z = 1, .rescale_type = "US"});
+  EXPECT_THAT(std::string(ReadDicomSeries(directory.path()).status().message()),
+              AllOf(HasSubstr("b.dcm: Rescale Type is 'US'"), HasSubstr("legal is HU, or none")));
 }
 
 TEST(DicomSeries, SortsByPositionAndRescales) {

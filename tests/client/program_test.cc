@@ -20,7 +20,8 @@ int ExitCodeOf(Action action) {
 
 TEST(Program, ReturnsTheExitCode) {
   EXPECT_EQ(ExitCodeOf([] { return absl::OkStatus(); }), 0);
-  EXPECT_EQ(ExitCodeOf([] { return absl::NotFoundError("no"); }), 1);
+  EXPECT_EQ(ExitCodeOf([] { return absl::InternalError("no"); }), 1);
+  EXPECT_EQ(ExitCodeOf([] { return absl::NotFoundError("no"); }), 4);
 }
 
 TEST(Program, WithoutMemoryThereIsASentence) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "client/flags/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -26,8 +27,12 @@ std::string Message(const absl::Status& status) { return std::string(status.mess
 
 TEST(RpcStatusTest, KeepsCodesAndSentences) {
   EXPECT_TRUE(FromGrpc(grpc::Status::OK).ok());
-  EXPECT_EQ(FromGrpc(grpc::Status(grpc::StatusCode::NOT_FOUND, "there is no job 'x'")),
-            absl::NotFoundError("there is no job 'x'"));
+  const absl::Status answered =
+      FromGrpc(grpc::Status(grpc::StatusCode::NOT_FOUND, "there is no job 'x'"));
+  EXPECT_EQ(answered.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(answered.message(), "there is no job 'x'");
+  // For exit codes.
+  EXPECT_TRUE(answered.GetPayload(flags::kServiceAnswer).has_value());
   // A server that was reached speaks for itself.
   EXPECT_EQ(Unavailable("the node is drained: new filter; use another one"),
             absl::UnavailableError("the node is drained: new filter; use another one"));

@@ -195,6 +195,8 @@ TEST_F(HeaderTest, PatientAndStudy) {
               Invalid({"patient_study.patient_name", "at most 64 characters"}));
   EXPECT_THAT(with_study([](auto& s) { s.set_patient_name("a=b=c=d"); }),
               Invalid({"patient_name is 'a=b=c=d'", "at most 3 groups"}));
+  EXPECT_THAT(with_study([](auto& s) { s.set_patient_name("a^b^c^d^e^f"); }),
+              Invalid({"patient_name is 'a^b^c^d^e^f'", "at most 5 components separated by '^'"}));
   EXPECT_THAT(with_study([](auto& s) { s.set_patient_name("line\nbreak"); }),
               Invalid({"patient_name", "control characters"}));
   EXPECT_THAT(with_study([&](auto& s) { s.set_patient_id(long_text); }),

@@ -55,6 +55,7 @@ const std::map<std::string, Role> kLeast = {
     {"isocenter.v1.QualityService.SetQualityBaseline", Role::kOperator},
     {"isocenter.v1.TransferService.ListTransfers", Role::kViewer},
     {"isocenter.v1.TransferService.SendJob", Role::kOperator},
+    {"isocenter.v1.TransferService.SendJobs", Role::kOperator},
     {"isocenter.v1.TransferService.RetryTransfers", Role::kOperator},
     {"isocenter.v1.WorklistService.ListScheduledSteps", Role::kConsole},
 };

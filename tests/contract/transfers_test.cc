@@ -269,6 +269,79 @@ TEST_F(TransferContractTest, WhatHasFailedOrWaitsIsRetriedAndNothingElse) {
   EXPECT_EQ(count, 0u);
 }
 
+TEST_F(TransferContractTest, ADestinationThatIsNotConfiguredIsRefusedEverywhere) {
+  using Parts = std::vector<const char*>;
+  v1::RetryTransfersRequest request;
+  request.set_destination("PASC");
+  EXPECT_THAT(Retry(request), Refused(grpc::StatusCode::NOT_FOUND,
+                                      Parts{"destination is 'PASC'", "PACS, VNA", "mean PACS?"}));
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::ListTransfersRequest list;
+  list.set_destination("PASC");
+  v1::ListTransfersResponse listed;
+  EXPECT_THAT(stub_->ListTransfers(&context, list, &listed),
+              Refused(grpc::StatusCode::NOT_FOUND, Parts{"PASC", "PACS"}));
+}
+
+TEST_F(TransferContractTest, WhatADestinationHasLostIsSentAgain) {
+  Complete("job-1", {{"VNA", false}});
+  Complete("job-2", {{"VNA", false}});
+  Settle("VNA", TransferState::kSent);
+  const auto send = [&](bool again, v1::SendJobsResponse* response = nullptr) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::SendJobsRequest request;
+    request.set_destination("VNA");
+    request.set_again(again);
+    request.mutable_begin()->set_seconds(absl::ToUnixSeconds(absl::Now()) - 3600);
+    request.mutable_end()->set_seconds(absl::ToUnixSeconds(absl::Now()) + 3600);
+    v1::SendJobsResponse unused;
+    return stub_->SendJobs(&context, request, response == nullptr ? &unused : response);
+  };
+  v1::SendJobsResponse response;
+  ASSERT_TRUE(send(false, &response).ok());
+  ASSERT_EQ(response.job_size(), 2);
+  EXPECT_EQ(response.job(0).newly_queued_count() + response.job(1).newly_queued_count(), 0u);
+  response.Clear();
+  ASSERT_TRUE(send(true, &response).ok());
+  ASSERT_EQ(response.job_size(), 2);
+  for (const v1::SentJob& job : response.job()) {
+    EXPECT_EQ(job.newly_queued_count(), 3u);
+    EXPECT_EQ(job.transfer().state(), v1::TRANSFER_STATE_QUEUED);
+    EXPECT_EQ(job.error_message(), "");
+  }
+  // Repeated, it changes nothing.
+  response.Clear();
+  ASSERT_TRUE(send(true, &response).ok());
+  EXPECT_EQ(response.job(0).newly_queued_count() + response.job(1).newly_queued_count(), 0u);
+}
+
+TEST_F(TransferContractTest, WhichJobsAreMeantHasToBeSaid) {
+  Complete("job-1", {});
+  const auto send = [&](const v1::SendJobsRequest& request, v1::SendJobsResponse& response) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    return stub_->SendJobs(&context, request, &response);
+  };
+  v1::SendJobsResponse response;
+  v1::SendJobsRequest request;
+  request.set_destination("VNA");
+  EXPECT_THAT(send(request, response), Invalid({"patient_id, begin and end are empty"}));
+  request.mutable_begin()->set_seconds(10);
+  EXPECT_THAT(send(request, response), Invalid({"begin or end is missing"}));
+  request.mutable_end()->set_seconds(10);
+  EXPECT_THAT(send(request, response), Invalid({"legal is a time before end"}));
+  request.clear_begin();
+  request.clear_end();
+  request.set_patient_id("nobody");
+  ASSERT_TRUE(send(request, response).ok());
+  EXPECT_EQ(response.job_size(), 0);
+  request.set_destination("NOBODY");
+  EXPECT_THAT(send(request, response),
+              Refused(grpc::StatusCode::NOT_FOUND, std::vector<const char*>{"NOBODY", "PACS"}));
+}
+
 TEST_F(TransferContractTest, AJobIsKeptUntilItsDestinationsHaveItUnlessForced) {
   using Parts = std::vector<const char*>;
   Complete("job-1", {{"PACS", true}, {"VNA", false}});

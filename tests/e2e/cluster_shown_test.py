@@ -68,7 +68,7 @@ class ClusterShownTest(replication_test.ReplicatedNodes):
         process.wait_until(lambda: self.acknowledged(self.first) >= 10, 60, "some acknowledgements")
         (job,) = (replica["job_id"] for replica in json.loads(self.replicas("list", "--json").stdout)["replicas"])
         refused = self.replicas("take", job)
-        self.assertEqual(refused.returncode, 1)
+        self.assertEqual(refused.returncode, 5)
         self.assertIn("node recon1, whose job", refused.stderr)
         process.wait_until(lambda: self.acknowledged(self.first) == replication_test.FRAMES, 60, "all acknowledgements")
         self.lose(self.first)
@@ -78,7 +78,7 @@ class ClusterShownTest(replication_test.ReplicatedNodes):
         print(f"the volume came {time.monotonic() - begin:.1f} s after the loss", flush=True)
         self.assertEqual((ended["job_id"], ended["state"]), (job, "completed"), ended)
         self.assertEqual(self.voxels(self.keeper, job), self.undisturbed(*replication_test.LARGE))
-        process.wait_until(lambda: self.replicas("show", job).returncode == 1, 10, "the end of the copy")
+        process.wait_until(lambda: self.replicas("show", job).returncode == 4, 10, "the end of the copy")
         self.assertEqual(self.metric(self.keeper, "isocenter_orphaned_replicas"), 0)
 
     def test_a_copy_is_dropped_by_hand(self):
@@ -89,7 +89,7 @@ class ClusterShownTest(replication_test.ReplicatedNodes):
         self.lose(self.first)
         console.stop()
         careless = self.replicas("drop", replica["job_id"])
-        self.assertEqual(careless.returncode, 1)
+        self.assertEqual(careless.returncode, 5)
         self.assertIn("may be nowhere else", careless.stderr)
         process.wait_until(lambda: self.replicas("drop", replica["job_id"], "--force").returncode == 0, 20, "the end of the copy")
         self.assertEqual(json.loads(self.replicas("list", "--json").stdout)["replicas"], [])

@@ -61,11 +61,13 @@ class JsonTest(support.ServiceTest):
         """Of `--json -`, whose standard output is nothing else."""
         done = isocenter.call(*arguments, "--json", "-")
         self.assertEqual(done.returncode, code, f"{arguments}\n{done.stderr}")
-        if code != 0:
-            self.assertEqual(done.stdout, "", arguments)
-            self.assertTrue(done.stderr, arguments)
-            return None
         document = json.loads(done.stdout)
+        if code != 0:
+            error = document["error"]
+            self.assertEqual(list(error), ["code", "message", "hint", "exit_code"])
+            self.assertEqual(error["exit_code"], code)
+            self.assertIn(error["message"], done.stderr)
+            self.assertTrue(error["hint"], arguments)
         if arguments[:1] not in PROTOCOL:
             for key in keys(document):
                 self.assertRegex(key, r"^[a-z][a-z0-9_]*$")
@@ -100,7 +102,7 @@ class JsonTest(support.ServiceTest):
         self.assertEqual(self.document("health", *at), {"serving": True})
         self.assertTrue(self.document("status", *at)["devices"])
         wrong = isocenter.call("drain", "--node", "another", *at)
-        self.assertEqual(wrong.returncode, 1, wrong.stdout)
+        self.assertEqual(wrong.returncode, 6, wrong.stdout)
         self.assertIn("--node (metadata isocenter-node) is 'another', but this is node '", wrong.stderr)
         self.assertTrue(self.document("status", *at)["ready"], "the wrong node was drained")
         self.assertFalse(self.document("drain", *at)["ready"])
@@ -110,17 +112,20 @@ class JsonTest(support.ServiceTest):
         self.assertEqual(self.document("protocols", "fdk_then_ossart", *at)["name"], "fdk_then_ossart")
         self.assertEqual(self.document("calibrations", "list", *at), [])
         self.assertEqual(self.document("delete", job, "--force", *at)["job_id"], job)
-        # There is nothing of theirs here: nothing is on standard output then.
-        for arguments in (
-            ("worklist",),
-            ("steps",),
-            ("steps", "retry", job),
-            ("steps", "drop", job),
-            ("calibrations", "get", "none", "--out", self.folder / "none"),
-            ("calibrations", "withdraw", "none"),
-            ("watch", "none"),
+        # There is nothing of theirs here: the error is the document then.
+        for code, *arguments in (
+            (5, "worklist"),
+            (5, "steps"),
+            (5, "steps", "retry", job),
+            (5, "steps", "drop", job),
+            (4, "calibrations", "get", "none", "--out", self.folder / "none"),
+            (4, "calibrations", "withdraw", "none"),
+            (4, "watch", "none"),
+            (4, "retry", "--to", "PASC"),
+            (4, "transfers", "--to", "PASC"),
+            (4, "quality", "trend"),
         ):
-            self.document(*arguments, *at, code=1)
+            self.document(*arguments, *at, code=code)
         trace = json.loads(isocenter.must("trace", refined, "--out", "-", *at))
         self.assertIn("traceEvents", trace)
 

@@ -21,7 +21,7 @@ class LifecycleTest(support.ServiceTest):
         service.process.signal(signal.SIGTERM)
         # Seconds of frames are still to come, all of them for an accepted job.
         late = isocenter.call("stream", self.bundle(), "--server", service.grpc, *support.GRID, seconds=60)
-        self.assertEqual(late.returncode, 1, "a new acquisition was accepted while draining")
+        self.assertEqual(late.returncode, 6, "a new acquisition was accepted while draining")
         self.assertEqual(console.wait(120), 0, console.output())
         self.assertEqual(service.process.wait(120), 0, service.process.output())
         self.assertEqual(support.read_json(self.folder / "drained.json")["instance_count"], support.INSTANCES)

@@ -54,10 +54,10 @@ class QaTest(support.ServiceTest):
 
         # What is mistyped is not kept; of a room that was never heard of it is said.
         typo = isocenter.call("qa", series, "--record", "--station", "room1", "--protocol", "fdk_smoth", "--server", service.grpc)
-        self.assertEqual(typo.returncode, 1, typo.stdout)
+        self.assertEqual(typo.returncode, 5, typo.stdout)
         self.assertIn("did you mean fdk_smooth?", typo.stderr)
         figure = isocenter.call("quality", "list", "--measure", "noise_hi", "--server", service.grpc)
-        self.assertEqual(figure.returncode, 1, figure.stdout)
+        self.assertEqual(figure.returncode, 4, figure.stdout)
         self.assertIn("did you mean noise_hu?", figure.stderr)
         other = ("--station", "rom1", "--protocol", "fdk_smooth")
         first_of_room = isocenter.must("qa", series, "--record", *other, "--server", service.grpc)

@@ -3,6 +3,7 @@
 import json
 import random
 import signal
+import time
 import urllib.request
 
 import support
@@ -71,7 +72,7 @@ class SendingTest(support.ServiceTest):
         service = self.sender()
         result = self.stream(service)
         done = isocenter.call("delete", result["job_id"], "--server", service.grpc)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 5)
         self.assertIn("ORTHANC has not confirmed to have received 65 of 65", done.stderr)
         # The first attempt may be under way.
         reason = process.wait_until(lambda: self.transfers(service)[0]["reason"], 120, "a reason why it waits")
@@ -86,8 +87,19 @@ class SendingTest(support.ServiceTest):
         isocenter.must("send", result["job_id"], "--to", orthanc.AE_TITLE, "--server", service.grpc)
         isocenter.must("transfers", "--watch", "--server", service.grpc)
         self.assertEqual(pacs.instance_count(), result["instance_count"])
+        # What is sent is sent once, unless the destination has lost it.
+        at = ("--to", orthanc.AE_TITLE, "--server", service.grpc)
+        sent = isocenter.json_of("send", result["job_id"], *at)
+        self.assertEqual((sent["newly_queued_count"], sent["state"]), (0, "sent"))
+        pacs.delete_all()
+        day = time.strftime("%Y%m%d")
+        (series,) = isocenter.json_of("send", "--date", day, "--again", *at)["series"]
+        self.assertEqual(series["newly_queued_count"], result["instance_count"])
+        self.assertEqual(series["series_instance_uid"], result["series_instance_uid"])
+        isocenter.must("transfers", "--watch", "--server", service.grpc)
+        self.assertEqual(pacs.instance_count(), result["instance_count"])
         done = isocenter.call("send", result["job_id"], "--to", "NOBODY", "--server", service.grpc)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 4)
         self.assertIn(orthanc.AE_TITLE, done.stderr)
 
     def test_committed_over_tls(self):

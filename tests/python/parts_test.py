@@ -305,6 +305,12 @@ class PartsTest(support.ServiceTest):
         np.testing.assert_array_equal(np.frombuffer(data, "<f4", offset=352), np.arange(24))
         volume.save_nifti(self.folder / "a.nii.gz")
         self.assertEqual(gzip.decompress((self.folder / "a.nii.gz").read_bytes()), data)
+        with self.assertRaisesRegex(isocenter.AlreadyExists, r"a.nii is there already; legal is .* overwrite=True"):
+            isocenter.Volume(volume.array + 1, grid).save_nifti(self.folder / "a.nii")
+        self.assertEqual((self.folder / "a.nii").read_bytes(), data)
+        isocenter.Volume(volume.array + 1, grid).save_nifti(self.folder / "a.nii", overwrite=True)
+        self.assertNotEqual((self.folder / "a.nii").read_bytes(), data)
+        self.assertEqual(sorted(file.name for file in self.folder.glob("a.*")), ["a.nii", "a.nii.gz"])
         with self.assertRaisesRegex(isocenter.InvalidArgument, r"'a.mha'; legal is a name that ends with .nii"):
             volume.save_nifti("a.mha")
         with self.assertRaisesRegex(isocenter.InvalidArgument, r"array.shape is \(2, 3, 4\); legal is \(3, 3, 3\)"):

@@ -75,6 +75,8 @@ class ServiceCallsTest(PackageTest):
         self.assertEqual(client.calibrations.list(station_name="room4"), [])
         client.calibrations.save("room3-a", self.folder / "copy")
         self.assertEqual((self.folder / "copy").read_bytes(), file.read_bytes())
+        self.assert_says(isocenter.AlreadyExists, "overwrite=True", client.calibrations.save, "room3-a", self.folder / "copy")
+        client.calibrations.save("room3-a", self.folder / "copy", overwrite=True)
         self.assertTrue(client.calibrations.withdraw("room3-a").HasField("withdraw_time"))
         self.assertEqual(client.calibrations.list(), [])
         self.assertEqual(len(client.calibrations.list(withdrawn=True)), 1)

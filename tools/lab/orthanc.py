@@ -105,6 +105,15 @@ class Orthanc:
     def instance_count(self):
         return self.get("/statistics")["CountInstances"]
 
+    def delete_all(self):
+        """As an archive that has lost its disk."""
+        for patient in self.get("/patients"):
+            request = urllib.request.Request(
+                f"http://127.0.0.1:{self.http_port}/patients/{patient}", method="DELETE"
+            )
+            with urllib.request.urlopen(request, timeout=60):
+                pass
+
     def stop(self):
         if self.process:
             self.process.stop()

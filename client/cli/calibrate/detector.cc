@@ -122,9 +122,12 @@ void AddCalibrateDetectorCommand(flags::Command calibrate) {
       .Required()
       .Type("PATH");
   command.Add("--flat", o.flat, "acquisition of the empty beam").Required().Type("PATH");
-  command.Add("--station", o.station, "station name, as in the acquisitions' headers").Required();
+  command.Add("--station", o.station, "station name, as in the acquisitions' headers")
+      .Required()
+      .Identifier();
   command.Add("--mode", o.mode, "binning, read-out and frame rate, in the station's words")
-      .Required();
+      .Required()
+      .Identifier();
   command
       .Add("--kv", o.kv,
            "tube voltage that the set is for, 10 to 300; 0: any (default: what the acquisitions "
@@ -145,7 +148,7 @@ void AddCalibrateDetectorCommand(flags::Command calibrate) {
            "their dose; 0: not known")
       .ShowDefault()
       .Range(0.0, 65535.0);
-  command.Add("--name", o.name, "of the set (default: station, mode and time)");
+  command.Add("--name", o.name, "of the set (default: station, mode and time)").Identifier();
   command.Add("--description", o.description, "who measured, and what with");
   command.Add("--out", o.output.out, "calibration set to write").Required().Type("FILE");
   AddReportFlags(command, o.output);

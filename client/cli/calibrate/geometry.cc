@@ -234,10 +234,11 @@ void AddCalibrateGeometryCommand(flags::Command calibrate) {
   command.Add("--out", o.output.out, "write a calibration set, for `isocenter calibrations add`")
       .Type("FILE");
   AddOverwriteFlag(command, o.output.overwrite);
-  command.Add("--station", o.station, "station name, as in the acquisitions' headers");
-  command.Add("--mode", o.mode, "binning, read-out and frame rate, in the station's words");
+  command.Add("--station", o.station, "station name, as in the acquisitions' headers").Identifier();
+  command.Add("--mode", o.mode, "binning, read-out and frame rate, in the station's words")
+      .Identifier();
   command.Add("--valid-days", o.valid_days, "how long the set is valid, from now").Range(1, 3650);
-  command.Add("--name", o.name, "of the set (default: station and time)");
+  command.Add("--name", o.name, "of the set (default: station and time)").Identifier();
   command.Add("--description", o.description, "who measured, and what with");
   o.output.json.AddFlag(command);
   command.Does([options] { return Calibrate(*options); });

@@ -11,6 +11,7 @@
 #include "proto/wire/acquisition.h"
 #include "proto/wire/calibration.h"
 #include "proto/wire/calibration_file.h"
+#include "proto/wire/plausible.h"
 
 namespace isocenter::cli {
 namespace {
@@ -37,6 +38,9 @@ absl::StatusOr<recon::Acquisition> CalibratedAcquisition(const v1::AcquisitionHe
                                                          const std::string& calibration,
                                                          std::vector<std::string>& warnings) {
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition, wire::AcquisitionFromProto(header));
+  for (std::string& doubt : wire::ImplausibleFields(header, acquisition.trajectory, absl::Now())) {
+    warnings.push_back(std::move(doubt));
+  }
   if (calibration.empty()) return acquisition;
   ISO_ASSIGN_OR_RETURN(v1::CalibrationSet set,
                        wire::ReadCalibrationFile("--calibration", calibration));

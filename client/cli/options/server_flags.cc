@@ -46,7 +46,7 @@ void AddPatientFlags(flags::Command command, v1::PatientStudy& study) {
 void AddXraySystemFlags(flags::Command command, v1::AcquisitionHeader& header) {
   constexpr char kGroup[] = "X-ray system";
   const auto text = [&](const char* flag, std::string* value, const char* help) {
-    command.Add(flag, *value, help).Type("TEXT").Group(kGroup);
+    return command.Add(flag, *value, help).Type("TEXT").Group(kGroup);
   };
   // Messages make room for a submessage when it is first changed; the callbacks run only for flags
   // that are given, so that the others stay unset.
@@ -75,11 +75,13 @@ void AddXraySystemFlags(flags::Command command, v1::AcquisitionHeader& header) {
       "--department",
       [h](const std::string& v) { h->mutable_equipment()->set_institutional_department_name(v); },
       "of the institution");
-  text("--station", header.mutable_station_name(), "room or device that sends");
+  text("--station", header.mutable_station_name(), "room or device that sends").Identifier();
   text("--detector-mode", header.mutable_detector_mode(),
-       "binning, read-out and frame rate, as calibrations name it");
+       "binning, read-out and frame rate, as calibrations name it")
+      .Identifier();
   text("--calibration", header.mutable_calibration(),
-       "set that the frames are corrected with (default: as the protocol says)");
+       "set that the frames are corrected with (default: as the protocol says)")
+      .Identifier();
   text("--performing-physician", header.mutable_performing_physician_name(),
        "DICOM person name, e.g. Doe^Jane");
   text("--operator", header.mutable_operators_name(), "DICOM person name");

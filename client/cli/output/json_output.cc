@@ -43,7 +43,7 @@ absl::Status JsonOutput::Report(const std::string& text,
   // Texts of others, e.g. of a worklist, may be no UTF-8.
   const std::string json =
       document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  if (on_standard_output()) return Print(json);
+  if (on_standard_output()) return flags::PrintDocument(json);
   if (absl::Status printed = Print(text); !printed.ok()) return printed;
   return formats::WriteText(path_, json);
 }

@@ -225,6 +225,25 @@ std::string Table(const std::vector<Measure>& measures, const std::vector<Verdic
   return FormatTable(rows);
 }
 
+/// A line for each reason, which several figures may have: in other numbers alone, it is the same.
+void PrintReasons(const char* what,
+                  const std::vector<std::pair<std::string, std::string>>& figures) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const auto& [name, why] : figures) {
+    const auto same = std::ranges::find_if(lines, [&, shape = ShapeOf(why)](const auto& line) {
+      return ShapeOf(line.second) == shape;
+    });
+    if (same == lines.end()) {
+      lines.emplace_back(name, why);
+    } else {
+      absl::StrAppend(&same->first, ", ", name);
+    }
+  }
+  for (const auto& [names, why] : lines) {
+    std::fprintf(stderr, "isocenter: %s: %s: %s\n", what, names.c_str(), why.c_str());
+  }
+}
+
 absl::Status Report(const Options& options, const formats::Volume& volume,
                     const QualityPhantom& phantom, const quality::PhantomStudy& study,
                     const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts,
@@ -241,8 +260,8 @@ absl::Status Report(const Options& options, const formats::Volume& volume,
   json["not_judged"] = nlohmann::ordered_json::array();
   for (const auto& [figure, why] : not_judged) {
     json["not_judged"].push_back({{"name", figure}, {"why", why}});
-    std::fprintf(stderr, "isocenter: not judged: %s: %s\n", figure.c_str(), why.c_str());
   }
+  PrintReasons("not judged", not_judged);
   json.update(ToJson(study));
   ISO_RETURN_IF_ERROR(options.json.Report(Table(measures, verdicts), json));
   if (options.report.empty()) return absl::OkStatus();
@@ -255,22 +274,6 @@ absl::Status Report(const Options& options, const formats::Volume& volume,
                                                              .verdicts = verdicts,
                                                              .not_judged = not_judged}));
   return formats::WriteText(options.report, html);
-}
-
-/// A line for each reason, which several figures may have.
-void PrintUnmeasured(const quality::PhantomStudy& study) {
-  std::vector<std::pair<std::string, std::string>> lines;
-  for (const auto& [name, why] : study.unmeasured) {
-    const auto same = std::ranges::find(lines, why, &std::pair<std::string, std::string>::second);
-    if (same == lines.end()) {
-      lines.emplace_back(name, why);
-    } else {
-      absl::StrAppend(&same->first, ", ", name);
-    }
-  }
-  for (const auto& [names, why] : lines) {
-    std::fprintf(stderr, "isocenter: not measured: %s: %s\n", names.c_str(), why.c_str());
-  }
 }
 
 absl::Status Judge(const std::vector<Verdict>& verdicts) {
@@ -296,9 +299,14 @@ absl::Status Qa(const Options& options) {
     again_view = quality::VolumeView{again->grid, again->view()};
   }
   const QualityPhantom phantom = PhantomOf(options);
-  ISO_ASSIGN_OR_RETURN(const quality::PhantomStudy study,
-                       quality::StudyPhantom({volume.grid, volume.view()}, phantom,
-                                             again_view ? &*again_view : nullptr));
+  const absl::StatusOr<quality::PhantomStudy> made = quality::StudyPhantom(
+      {volume.grid, volume.view()}, phantom, again_view ? &*again_view : nullptr);
+  // A phantom that is not in the volume is no name of something that is not there.
+  if (absl::IsNotFound(made.status())) {
+    return absl::FailedPreconditionError(made.status().message());
+  }
+  ISO_RETURN_IF_ERROR(made.status());
+  const quality::PhantomStudy& study = *made;
   std::vector<Measure> measures = quality::MeasuresOf(study);
   for (const std::string& tolerance : options.tolerances) {
     ISO_RETURN_IF_ERROR(quality::SetTolerance(tolerance, measures));
@@ -314,7 +322,7 @@ absl::Status Qa(const Options& options) {
     ISO_ASSIGN_OR_RETURN(std::vector<Verdict> judged, Record(options, measures));
     if (verdicts.empty()) verdicts = std::move(judged);
   }
-  PrintUnmeasured(study);
+  PrintReasons("not measured", {study.unmeasured.begin(), study.unmeasured.end()});
   ISO_RETURN_IF_ERROR(Report(options, volume, phantom, study, measures, verdicts,
                              NotJudged(baseline.empty() ? measures : baseline)));
   return Judge(verdicts);
@@ -326,7 +334,9 @@ void AddServerPart(flags::Command command, Options& o) {
                     "and protocol");
   command.AddSwitch("--as-baseline", o.as_baseline,
                     "with --record: later results are compared with this one");
-  command.Add("--station", o.station, "with --record: the room (default: the job's)").Type("NAME");
+  command.Add("--station", o.station, "with --record: the room (default: the job's)")
+      .Type("NAME")
+      .Identifier();
   command.Add("--protocol", o.protocol, "with --record: the protocol (default: the job's)")
       .Type("NAME");
   command.Add("--job", o.job, "the job whose volume it is; without VOLUME, it is fetched")

@@ -145,9 +145,8 @@ void AddReconstructFlags(flags::Command command, ReconstructOptions& o) {
            "residual (what the volume does not explain of the frames) and objective of each pass: "
            ".csv or .png")
       .Type("FILE");
-  iterations
-      .Add("--deadline", o.deadline_seconds, "seconds after which no further pass begins; 0: none")
-      .Range(0.0, 604800.0);
+  iterations.Add("--deadline", o.deadline_seconds, "after how long no further pass begins; 0: none")
+      .Seconds(0, 604800);
   AddGatingFlags(command.Under("Phases of a moving organ"), o.gating);
   AddDeviceFlags(command.Under("Device"), o);
 }

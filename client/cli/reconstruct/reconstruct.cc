@@ -146,7 +146,10 @@ absl::Status CheckRoom(const ReconstructOptions& options, const VolumeGrid& grid
 
 /// What the frames as a whole show.
 void WarnOfFrames(const LocalFrames& frames, Scan& scan) {
-  const std::vector<std::string> found = ScanFindings(scan.acquisition, frames);
+  std::vector<std::string> found = ScanFindings(scan.acquisition, frames);
+  std::erase_if(found, [&](const std::string& text) {
+    return std::ranges::find(scan.warnings, text) != scan.warnings.end();
+  });
   scan.warnings.insert(scan.warnings.end(), found.begin(), found.end());
   PrintWarnings(found);
 }

@@ -12,6 +12,7 @@
 #include "proto/wire/geometry.h"
 #include "proto/wire/header_texts.h"
 #include "proto/wire/mistakes.h"
+#include "proto/wire/plausible.h"
 #include "server/jobs/job.h"
 #include "server/jobs/private_error.h"
 #include "server/rpc/translation/field_checks.h"
@@ -178,6 +179,10 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
     request.pair_id = header.pair().pair_id();
   }
   request.acquisition = *std::move(acquisition);
+  if (max_message_bytes) {
+    request.implausible =
+        wire::ImplausibleFields(header, request.acquisition.trajectory, absl::Now());
+  }
   if (header.has_grid()) {
     request.grid = *grid;
     request.names_grid = true;

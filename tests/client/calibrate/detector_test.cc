@@ -256,8 +256,8 @@ TEST_F(Calibrate, RefusesSweepsThatAreNotGoodEnough) {
   outcome = RunCommand({"calibrate", "detector", "--dark", Path("dark"), "--flat", Path("flat"),
                         "--station", "room 3", "--mode", "bin2", "--valid-days", "30", "--name",
                         "a", "--out", Path("set")});
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("station_name"));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--station is 'room 3'; legal are"));
   outcome = RunCommand({"calibrate", "detector", "--dark", Path("dark"), "--flat", Path("flat"),
                         "--station", "a", "--mode", "b", "--valid-days", "30", "--air-columns",
                         "90", "--out", Path("set")});
@@ -266,7 +266,7 @@ TEST_F(Calibrate, RefusesSweepsThatAreNotGoodEnough) {
   outcome = RunCommand({"calibrate", "lag", "--step", Path("dark"), "--into", Path("dark")});
   EXPECT_EQ(outcome.exit_code, 1);
   outcome = RunCommand({"calibrate", "lag", "--step", Path("dark"), "--into", Path("none")});
-  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.exit_code, 4);
   EXPECT_THAT(outcome.err, HasSubstr("none"));
 }
 

@@ -58,5 +58,15 @@ TEST(Warnings, OfACommandWithoutAJobAreTheFirstTwoAndHowManyMore) {
             "warning: 2 more like: gate 0 has 3 frames\n");
 }
 
+TEST(Warnings, OfTwoPartsOfACommandAreToldOnce) {
+  const std::vector<std::string> by_the_header{"the arc is short"},
+      by_the_frames{"the arc is short", "the lamp is dim"};
+  testing::internal::CaptureStderr();
+  PrintWarnings(by_the_header);
+  PrintWarnings(by_the_frames);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: the arc is short\nwarning: the lamp is dim\n");
+}
+
 }  // namespace
 }  // namespace isocenter::cli

@@ -242,6 +242,32 @@ TEST_F(TransferQueueTest, EnqueuesOnRequest) {
   EXPECT_EQ(queue().Enqueue("none", "VNA", now_).code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(TransferQueueTest, SendsAgainWhatWasLost) {
+  StoreForPacs("job", 2);
+  SendAll("PACS");
+  ASSERT_TRUE(Request("1").has_value());
+  EXPECT_EQ(*queue().Send("job", "PACS", /*again=*/false, now_), 0);
+  EXPECT_EQ(*queue().Send("job", "PACS", /*again=*/true, now_), 2);
+  EXPECT_THAT(Counts("job", "PACS"), ElementsAre(Pair(TransferState::kQueued, 2)));
+  // What is on its way already stays as it is.
+  EXPECT_EQ(*queue().Send("job", "PACS", /*again=*/true, now_), 0);
+  SendAll("PACS");
+  // A late report is of the first sending.
+  ASSERT_TRUE(queue().Apply({.transaction_uid = "1", .committed = {"job.0", "job.1"}}, now_).ok());
+  EXPECT_THAT(Counts("job", "PACS"), ElementsAre(Pair(TransferState::kSent, 2)));
+  EXPECT_TRUE(Request("2").has_value());
+  EXPECT_EQ(queue().Send("job", "NOBODY", true, now_).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(TransferQueueTest, RetryRefusesADestinationThatIsNotConfigured) {
+  StoreForPacs("job", 1);
+  const absl::Status refused = queue().Retry("", "PASC", now_).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(HasSubstr("destination is 'PASC'; legal is one of those configured: PACS"),
+                    HasSubstr("did you mean PACS?")));
+}
+
 TEST_F(TransferQueueTest, CommitmentIsAskedForOnceAllIsSent) {
   StoreForPacs("job", 2);
   const std::vector<Outgoing> claimed = Claim("PACS");

@@ -140,11 +140,33 @@ TEST_F(ApiTest, JobsAreFilteredAndPaged) {
   EXPECT_EQ(client().Get("/api/v1/jobs?station_name=x&page_token=" + token).status, 400);
   EXPECT_EQ(client().Get("/api/v1/jobs?page_token=x").status, 400);
   EXPECT_EQ(client().Get("/api/v1/jobs?page_size=0").status, 400);
+  EXPECT_THAT(client().Get("/api/v1/jobs?limit=-1").body,
+              HasSubstr("the parameter 'limit' is not known; legal are state, protocol"));
 
   EXPECT_THAT(ids_of(Body("/api/v1/jobs?station_name=ROOM-0")), ElementsAre(ids[2], ids[0]));
   EXPECT_THAT(ids_of(Body("/api/v1/jobs?state=active")), ElementsAre(ids[2], ids[1]));
   EXPECT_THAT(ids_of(Body("/api/v1/jobs?state=cancelled,failed")), ElementsAre(ids[0]));
   EXPECT_EQ(client().Get("/api/v1/jobs?state=lost").status, 400);
+}
+
+// One that is not known would change nothing, without a word.
+TEST_F(ApiTest, ParametersThatAreNotKnownAreRefusedEverywhere) {
+  jobs::Job job;
+  job.id = "known";
+  ASSERT_TRUE(service_.table->Insert(job).ok());
+  const std::string& id = job.id;
+  for (const std::string& path :
+       {std::string("status"), std::string("cluster"), std::string("devices"), std::string("queue"),
+        std::string("rooms"), std::string("history"), std::string("jobs"), "jobs/" + id,
+        "jobs/" + id + "/trace", "jobs/" + id + "/volume", std::string("filters"),
+        std::string("transfers"), std::string("quality"), std::string("calibrations"),
+        std::string("refinements"), "jobs/" + id + "/slices/axial/0", "jobs/" + id + "/download",
+        std::string("events")}) {
+    const auto answer = client().Get("/api/v1/" + path + "?page_sise=1");
+    EXPECT_EQ(answer.status, 400) << path;
+    EXPECT_THAT(answer.body, HasSubstr("the parameter 'page_sise' is not known; ")) << path;
+  }
+  EXPECT_THAT(client().Get("/api/v1/jobs?page_sise=1").body, HasSubstr("did you mean page_size?"));
 }
 
 TEST_F(ApiTest, JobsAreFoundByPartsOfWhatIsShown) {

@@ -79,6 +79,8 @@ TEST(CalibrationChoice, ThatWhichIsNamed) {
   EXPECT_EQ(Used({older, Label("newer")}, request), "older");
   request.calibration_name = "none";
   EXPECT_THAT(Refusal(older, request), HasSubstr("calibration is 'none', and none of that name"));
+  request.calibration_name = "oldr";
+  EXPECT_THAT(Refusal(older, request), HasSubstr("did you mean older?"));
   request.calibration_name = "older";
   older.withdrawn = true;
   EXPECT_THAT(Refusal(older, request), HasSubstr("'older' does not fit: it has been withdrawn"));

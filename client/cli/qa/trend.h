@@ -1,0 +1,60 @@
+// How the figures of a room's constancy tests have gone since its baseline.
+#pragma once
+
+#include <google/protobuf/repeated_ptr_field.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "isocenter/v1/quality.pb.h"
+
+namespace isocenter::cli {
+
+/// What is to be done about a figure: nothing; look at it again soon, from two thirds of the
+/// tolerance on; correct its cause before patients are scanned, beyond the tolerance or when it
+/// could not be measured.
+enum class ConstancyLevel { kWithin, kWatch, kAction };
+std::string LevelName(ConstancyLevel level);
+
+/// Of one figure; all in its unit.
+struct FigureTrend {
+  std::string name;
+  double baseline = 0, tolerance = 0;
+  std::optional<double> latest;  // none: the last test did not measure it
+  int tests = 0;                 // that measured it, the baseline included
+  double mean = 0, sd = 0;       // of these; the deviation is 0 of one
+  /// The line through them (least squares over their times), per 30 days. None of fewer than five
+  /// tests, or where it is less than twice its standard error: it would tell of noise.
+  std::optional<double> drift;
+  /// When that line leaves the tolerance; none where it does not within ten years.
+  std::optional<absl::Time> leaves;
+  ConstancyLevel level = ConstancyLevel::kWithin;
+
+  /// Distance of the last test from the baseline, in tolerances.
+  double share() const;
+};
+
+/// One room and protocol.
+struct RoomTrend {
+  std::string station, protocol, phantom;
+  std::string baseline_id, latest_id;
+  absl::Time baseline_time, latest_time;
+  int tests = 0;  // since the baseline, which counts
+  std::vector<FigureTrend> figures;
+
+  ConstancyLevel level() const;
+};
+
+/// Of every room and protocol with a baseline among the results, by name. Counted are results of
+/// the baseline's phantom that are not older than it.
+std::vector<RoomTrend> TrendsOf(
+    const google::protobuf::RepeatedPtrField<v1::QualityResult>& results);
+
+/// A row for each figure; `only`: of this figure alone, unless it is empty.
+std::string TrendTable(const std::vector<RoomTrend>& rooms, const std::string& only);
+nlohmann::ordered_json ToJson(const RoomTrend& room, const std::string& only);
+
+}  // namespace isocenter::cli

@@ -1,0 +1,35 @@
+// What a program's exit code says: one table for all commands.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace isocenter::flags {
+
+enum ExitCode : int {
+  kExitDone = 0,
+  kExitFailed = 1,        // here: a file, memory, a computation
+  kExitUsage = 2,         // the command line means nothing
+  kExitShort = 3,         // told, but not passed, or not by all nodes
+  kExitNotThere = 4,      // what was named is not there: a job, a set, a destination, a file
+  kExitRefused = 5,       // the service answered that it will not, or could not
+  kExitUnreachable = 6,   // no service answers, or it takes nothing now
+  kExitJobFailed = 7,     // the job that was waited for has failed or was cancelled
+  kExitInterrupted = 130  // as of a program that SIGINT has ended, in a shell
+};
+
+/// Of the end of a command. What a service answered is known by the payload kServiceAnswer.
+ExitCode ExitCodeOf(const absl::Status& status);
+
+/// The table, for `isocenter help exit-codes`: a line for each code.
+std::string ExitCodeTable();
+
+/// Payload of errors that a service has answered, in difference to those that arose here.
+inline constexpr char kServiceAnswer[] = "isocenter/service_answer";
+
+/// The end of a command that waited for a job which has not completed. ABORTED.
+absl::Status JobFailed(absl::string_view message);
+
+}  // namespace isocenter::flags

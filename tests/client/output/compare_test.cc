@@ -1,0 +1,89 @@
+// `isocenter compare` of what can hardly be compared: it says so.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "client/formats/meta_image.h"
+#include "client/imaging/comparable.h"
+#include "tests/client/command.h"
+
+namespace isocenter::client_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+/// A ball of `inside` in `outside`, 16 voxels of 2 mm along each axis.
+formats::Volume Ball(float inside, float outside) {
+  formats::Volume volume{.grid = CenteredGrid(16, 16, 16, {2, 2, 2})};
+  for (int k = 0; k < 16; ++k) {
+    for (int j = 0; j < 16; ++j) {
+      for (int i = 0; i < 16; ++i) {
+        volume.voxels.push_back(Norm(volume.grid.VoxelToWorld(i, j, k)) < 10 ? inside : outside);
+      }
+    }
+  }
+  return volume;
+}
+
+TEST(Comparable, HounsfieldUnitsAreNotDoubtedAndOtherNumbersAre) {
+  const auto doubt = [](std::vector<float> values) {
+    return imaging::DoubtfulHounsfield("v", values);
+  };
+  EXPECT_THAT(doubt({-1000, 0, 1500}), IsEmpty());
+  EXPECT_THAT(doubt({-40, 35}), IsEmpty());  // within a brain
+  EXPECT_THAT(doubt({0, 0}), IsEmpty());
+  EXPECT_THAT(doubt({0, 0.0206F}), HasSubstr("v has values of 0 to 0.0206, as attenuation or"));
+  EXPECT_THAT(doubt({-0.01F, 7.5F}), HasSubstr("line integrals"));
+  EXPECT_THAT(doubt({120, 60000}), HasSubstr("none below 0, as counts of a detector"));
+}
+
+TEST(Comparable, GridsThatDifferAreNamed) {
+  const VolumeGrid grid = CenteredGrid(4, 4, 4, {1, 1, 1});
+  EXPECT_THAT(imaging::GridDifferences("a", grid, "b", grid), IsEmpty());
+  VolumeGrid turned = grid;
+  turned.direction = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+  EXPECT_THAT(imaging::GridDifferences("a", grid, "b", turned),
+              testing::ElementsAre(HasSubstr("the axes of a and b differ by up to 90 degrees")));
+  EXPECT_THAT(imaging::GridDifferences("a", grid, "b", CenteredGrid(2, 4, 4, {2, 1, 1})),
+              testing::ElementsAre(HasSubstr("a has 4 x 4 x 4 voxels of 1 x 1 x 1 mm, b has 2 x 4 "
+                                             "x 4 voxels of 2 x 1 x 1 mm")));
+}
+
+TEST(Compare, SaysThatItDoesNotKnowTheUnit) {
+  TemporaryDirectory directory;
+  const std::string a = directory / "a.mha", b = directory / "b.mha";
+  ASSERT_TRUE(formats::WriteMetaImage(a, Ball(0, -1000)).ok());
+  ASSERT_TRUE(formats::WriteMetaImage(b, Ball(20, -1000)).ok());
+  const Outcome outcome = RunCommand({"compare", a, "--truth", b, "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr(a + " and " + b + " do not say the unit"),
+                                 Not(HasSubstr("warning"))));
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["unit"], "unstated");
+  EXPECT_EQ(json["voxels"], 4096);
+  EXPECT_THAT(json["warnings"], IsEmpty());
+}
+
+TEST(Compare, WarnsOfAttenuationOfOtherAxesAndOfLittleThatIsShared) {
+  TemporaryDirectory directory;
+  const std::string a = directory / "a.mha", b = directory / "b.mha";
+  ASSERT_TRUE(formats::WriteMetaImage(a, Ball(0, -1000)).ok());
+  formats::Volume other = Ball(0.02F, 0);
+  other.grid.direction = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+  other.grid.origin.z += 20;
+  ASSERT_TRUE(formats::WriteMetaImage(b, other).ok());
+  const Outcome outcome = RunCommand({"compare", a, "--truth", b, "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("warning: " + b + " has values of 0 to 0.02"),
+                                 HasSubstr("differ by up to 90 degrees"),
+                                 HasSubstr("voxels of " + a + " lie within " + b)));
+  EXPECT_THAT(nlohmann::json::parse(outcome.out)["warnings"], SizeIs(3));
+}
+
+}  // namespace
+}  // namespace isocenter::client_test

@@ -1,0 +1,202 @@
+// Every command ends with the codes of client/flags/exit_code.h, and with --json tells an error as
+// a document.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/flags/command.h"
+#include "client/flags/error_document.h"
+#include "client/flags/exit_code.h"
+#include "client/flags/incomplete.h"
+#include "client/flags/wrong_usage.h"
+#include "tests/client/command.h"
+
+namespace isocenter::client_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// All commands and theirs, by what bash is told of them: "isocenter calibrate detector".
+std::vector<std::vector<std::string>> AllCommands() {
+  const std::string script = RunCommand({"completion", "bash"}).out;
+  std::vector<std::vector<std::string>> commands;
+  for (const absl::string_view line : absl::StrSplit(script, '\n')) {
+    const std::vector<std::string> parts = absl::StrSplit(line, '\'');
+    // "    'isocenter jobs') words='--state ..' ;;", where a flag has its name in the quotes.
+    if (parts.size() < 3 || parts[2] != ") words=") continue;
+    std::vector<std::string> words = absl::StrSplit(parts[1], ' ');
+    if (words.size() < 2 || words.back().starts_with("--")) continue;
+    words.erase(words.begin());
+    commands.push_back(std::move(words));
+  }
+  return commands;
+}
+
+std::vector<std::string> With(std::vector<std::string> command,
+                              const std::vector<std::string>& more) {
+  command.insert(command.end(), more.begin(), more.end());
+  return command;
+}
+
+/// The document of an error on standard output.
+nlohmann::json ErrorOf(const Outcome& outcome) {
+  const auto document = nlohmann::json::parse(outcome.out, nullptr, /*allow_exceptions=*/false);
+  EXPECT_TRUE(document.is_object() && document.contains("error")) << outcome.out << outcome.err;
+  if (!document.is_object() || !document.contains("error")) return {};
+  const nlohmann::json error = document["error"];
+  for (const char* key : {"code", "message", "hint"}) {
+    EXPECT_THAT(error.value(key, std::string()), Not(IsEmpty())) << key << outcome.out;
+  }
+  EXPECT_EQ(error.value("exit_code", -1), outcome.exit_code);
+  return error;
+}
+
+TEST(ExitCodes, FollowFromTheStatus) {
+  using flags::ExitCodeOf;
+  EXPECT_EQ(ExitCodeOf(absl::OkStatus()), 0);
+  EXPECT_EQ(ExitCodeOf(absl::InternalError("disk")), 1);
+  EXPECT_EQ(ExitCodeOf(flags::WrongUsage("flags")), 2);
+  EXPECT_EQ(ExitCodeOf(flags::NotPassed("noise")), 3);
+  EXPECT_EQ(ExitCodeOf(flags::Incomplete("nodes")), 3);
+  EXPECT_EQ(ExitCodeOf(absl::NotFoundError("job")), 4);
+  absl::Status refused = absl::FailedPreconditionError("no");
+  EXPECT_EQ(ExitCodeOf(refused), 1);
+  refused.SetPayload(flags::kServiceAnswer, absl::Cord());
+  EXPECT_EQ(ExitCodeOf(refused), 5);
+  EXPECT_EQ(ExitCodeOf(absl::UnavailableError("away")), 6);
+  EXPECT_EQ(ExitCodeOf(absl::DeadlineExceededError("slow")), 6);
+  EXPECT_EQ(ExitCodeOf(flags::JobFailed("job")), 7);
+  EXPECT_EQ(ExitCodeOf(flags::Interrupted("Ctrl-C")), 130);
+}
+
+TEST(ExitCodes, HelpHasTheTable) {
+  const Outcome table = RunCommand({"help", "exit-codes"});
+  EXPECT_EQ(table.exit_code, 0);
+  EXPECT_EQ(table.out, flags::ExitCodeTable());
+  for (const int code : {0, 1, 2, 3, 4, 5, 6, 7, 130}) {
+    EXPECT_THAT(table.out, HasSubstr(absl::StrCat("\n  ", code, " "))) << code;
+  }
+}
+
+TEST(ExitCodes, OfWrongUsageAreTwoInEveryCommandAndADocument) {
+  const auto commands = AllCommands();
+  ASSERT_GE(commands.size(), 40u);
+  for (const std::vector<std::string>& command : commands) {
+    const Outcome outcome = RunCommand(With(command, {"--no-such-flag", "--json"}));
+    EXPECT_EQ(outcome.exit_code, 2) << command.back() << outcome.err;
+    EXPECT_EQ(ErrorOf(outcome).value("code", ""), "INVALID_ARGUMENT") << command.back();
+    EXPECT_THAT(outcome.err, HasSubstr("--no-such-flag")) << command.back();
+    // Without --json standard output stays empty.
+    EXPECT_THAT(RunCommand(With(command, {"--no-such-flag"})).out, IsEmpty()) << command.back();
+  }
+}
+
+TEST(ExitCodes, OfAServiceThatIsAwayAreSixAndADocument) {
+  const std::vector<std::vector<std::string>> asking = {
+      {"jobs"},
+      {"watch", "j"},
+      {"cancel", "j"},
+      {"refine", "j", "--metal"},
+      {"delete", "j"},
+      {"fetch", "j", "--out", "/tmp/isocenter-none"},
+      {"send", "j"},
+      {"transfers"},
+      {"retry", "--all"},
+      {"protocols"},
+      {"worklist"},
+      {"steps"},
+      {"health"},
+      {"status"},
+      {"drain"},
+      {"resume"},
+      {"replicas", "list"},
+      {"quality", "list"},
+      {"quality", "trend"},
+      {"calibrations", "list"},
+      {"send", "--date", "20260131"}};
+  for (const std::vector<std::string>& command : asking) {
+    const Outcome outcome =
+        RunCommand(With(command, {"--server", "unix:/nowhere/isocenter.sock", "--json"}));
+    EXPECT_EQ(outcome.exit_code, 6) << command.front() << outcome.err;
+    EXPECT_EQ(ErrorOf(outcome).value("code", ""), "UNAVAILABLE") << command.front();
+    EXPECT_THAT(outcome.err, HasSubstr("cannot be reached")) << command.front();
+  }
+}
+
+TEST(ExitCodes, OfWhatIsNotThereAreFour) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"compare", "/none.mha", "--phantom", "head"},
+        {"qa", "/none.mha"},
+        {"consistency", "/none"},
+        {"reconstruct", "/none", "--out", "/tmp/none.mha"}}) {
+    const Outcome outcome = RunCommand(With(command, {"--json"}));
+    EXPECT_EQ(outcome.exit_code, 4) << command.front() << outcome.err;
+    EXPECT_EQ(ErrorOf(outcome).value("code", ""), "NOT_FOUND") << command.front();
+  }
+}
+
+TEST(ExitCodes, AFileOfADocumentIsLeftAloneByAnError) {
+  TemporaryDirectory directory;
+  const std::string file = directory / "j.json";
+  WriteBytes(file, "{}");
+  const Outcome outcome = RunCommand({"compare", "/none.mha", "--phantom", "head", "--json", file});
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_EQ(ReadBytes(file), "{}");
+}
+
+TEST(ExitCodes, TheHintIsWhatIsLegal) {
+  const auto hint = [](const std::string& message) {
+    return nlohmann::json::parse(
+        flags::ErrorDocument(absl::InvalidArgumentError(message), "ask"))["error"]["hint"];
+  };
+  EXPECT_EQ(hint("a is 3; legal is 1 or 2"), "legal is 1 or 2");
+  EXPECT_EQ(hint("no 'pac'; did you mean PACS?"), "did you mean PACS?");
+  EXPECT_EQ(hint("the disk is full"), "ask");
+}
+
+TEST(Times, HaveUnitsAndARange) {
+  const auto health = [](const std::string& time) {
+    return RunCommand({"health", "--server", "unix:/nowhere/s", "--timeout", time});
+  };
+  for (const char* legal : {"1", "0.5", "500ms", "1s", "0.01m"}) {
+    EXPECT_EQ(health(legal).exit_code, 6) << legal;
+  }
+  for (const char* illegal : {"20m", "2h", "soon", "1 week", "", "-1s", "1e9"}) {
+    const Outcome outcome = health(illegal);
+    EXPECT_EQ(outcome.exit_code, 2) << illegal;
+    EXPECT_THAT(outcome.err, HasSubstr(absl::StrCat("'", illegal,
+                                                    "'; legal is a time of 0.1 to 60 "
+                                                    "seconds: a number of seconds, or of a unit")));
+  }
+}
+
+TEST(Stations, AreNamesInEveryCommand) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"jobs"},
+        {"quality", "list"},
+        {"quality", "trend"},
+        {"calibrations", "list"},
+        {"qa", "v.mha", "--record", "--protocol", "fdk"},
+        {"stream", "bundle"},
+        {"simulate", "--phantom", "head", "--out", "b"},
+        {"calibrate", "detector", "--dark", "d", "--flat", "f", "--mode", "m", "--out", "o"}}) {
+    for (const char* wrong : {"room 1", "a/b", ""}) {
+      const Outcome outcome = RunCommand(With(command, {"--station", wrong}));
+      EXPECT_EQ(outcome.exit_code, 2) << command.front() << outcome.err;
+      EXPECT_THAT(outcome.err, HasSubstr(absl::StrCat("--station is '", wrong,
+                                                      "'; legal are 1 to 64 characters")))
+          << command.front();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isocenter::client_test

@@ -1,0 +1,94 @@
+#include "proto/wire/plausible.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/time/civil_time.h"
+#include "kernels/base/units.h"
+
+namespace isocenter::wire {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const absl::Time kNow = absl::FromCivil(absl::CivilDay(2026, 11, 27), absl::LocalTimeZone());
+
+v1::AcquisitionHeader Plausible() {
+  v1::AcquisitionHeader header;
+  header.mutable_detector()->set_columns(1000);
+  header.mutable_detector()->set_rows(800);
+  header.mutable_detector()->set_pitch_u_mm(0.3);
+  header.mutable_detector()->set_pitch_v_mm(0.3);
+  header.set_tube_voltage_kv(90);
+  header.set_frame_rate_hz(30);
+  header.mutable_circular()->set_source_to_isocenter_mm(750);
+  header.mutable_patient_study()->set_study_date("20261127");
+  header.mutable_patient_study()->set_patient_birth_date("19400229");
+  return header;
+}
+
+Trajectory Orbit(int views) {
+  return MakeCircularOrbit({.views = views,
+                            .source_to_isocenter_mm = 750,
+                            .source_to_detector_mm = 1200,
+                            .arc = DegreesToRadians(200)},
+                           {.columns = 64, .rows = 48, .pitch_u_mm = 4, .pitch_v_mm = 4})
+      .value();
+}
+
+std::vector<std::string> Doubts(const std::function<void(v1::AcquisitionHeader&)>& spoil) {
+  v1::AcquisitionHeader header = Plausible();
+  spoil(header);
+  return ImplausibleFields(header, Orbit(100), kNow);
+}
+
+TEST(Plausible, AnOrdinaryHeaderIs) {
+  EXPECT_THAT(ImplausibleFields(Plausible(), Orbit(100), kNow), IsEmpty());
+  EXPECT_THAT(ImplausibleFields({}, {}, kNow), IsEmpty()) << "what is not told is not judged";
+}
+
+TEST(Plausible, EachFieldIsNamedWithItsValueAndRange) {
+  EXPECT_THAT(
+      Doubts([](auto& h) { h.mutable_detector()->set_pitch_u_mm(5); }),
+      ElementsAre("the detector's width (columns times pitch_u_mm) is 5000 mm; plausible is 20 "
+                  "to 1000 mm"));
+  EXPECT_THAT(
+      Doubts([](auto& h) { h.mutable_detector()->set_pitch_v_mm(0.0003); }),
+      ElementsAre("the detector's height (rows times pitch_v_mm) is 0.24 mm; plausible is 5 to "
+                  "1000 mm"));
+  EXPECT_THAT(Doubts([](auto& h) { h.set_tube_voltage_kv(12); }),
+              ElementsAre("tube_voltage_kv is 12 kV; plausible is 40 to 150 kV"));
+  EXPECT_THAT(Doubts([](auto& h) { h.set_frame_rate_hz(5000); }),
+              ElementsAre("frame_rate_hz is 5000 Hz; plausible is 0.1 to 500 Hz"));
+  EXPECT_THAT(Doubts([](auto& h) { h.mutable_circular()->set_source_to_isocenter_mm(110); }),
+              ElementsAre(HasSubstr("source_to_isocenter_mm is 110 mm; plausible is 300 to 2000")));
+}
+
+TEST(Plausible, DatesAreOfLivingPatientsAndNotOfTheFuture) {
+  const auto study = [](const char* date) {
+    return Doubts([&](auto& h) { h.mutable_patient_study()->set_study_date(date); });
+  };
+  EXPECT_THAT(study("20261128"), IsEmpty()) << "a clock of the next time zone";
+  EXPECT_THAT(study("20261129"),
+              ElementsAre("patient_study.study_date is 20261129; plausible is 1990-01-01 to "
+                          "2026-11-28"));
+  EXPECT_THAT(study("19000101"), ElementsAre(HasSubstr("study_date is 19000101")));
+  EXPECT_THAT(
+      Doubts([](auto& h) { h.mutable_patient_study()->set_patient_birth_date("19000101"); }),
+      ElementsAre(HasSubstr("patient_birth_date is 19000101; plausible is 1900-01-02")));
+}
+
+TEST(Plausible, FramesAreNotAQuarterOfATurnApart) {
+  // 4 views of 200 degrees, at equal distances of 200 / 3.
+  const std::vector<std::string> doubts = ImplausibleFields(Plausible(), Orbit(4), kNow);
+  EXPECT_THAT(doubts, ElementsAre(HasSubstr("degrees of the arc apart; plausible is up to 60")));
+  Trajectory gap = Orbit(100);
+  gap.erase(gap.begin() + 30, gap.begin() + 70);
+  EXPECT_THAT(ImplausibleFields(Plausible(), gap, kNow),
+              ElementsAre(HasSubstr("frames 29 and 30 are 8")));
+}
+
+}  // namespace
+}  // namespace isocenter::wire
