@@ -80,6 +80,38 @@ bool IsOfPhase(const jobs::Job& job, const recon::RefinementSettings& settings) 
 
 }  // namespace
 
+bool IsOfTheFrames(jobs::WarningKind kind) {
+  switch (kind) {
+    case jobs::WarningKind::kLateFrame:
+    case jobs::WarningKind::kDeviceReplaced:
+    case jobs::WarningKind::kStoppedEarly:
+    case jobs::WarningKind::kArchiveFull:
+    case jobs::WarningKind::kWorklistMismatch:
+    case jobs::WarningKind::kWorklistUnavailable:
+    case jobs::WarningKind::kReplicaLost:
+    case jobs::WarningKind::kPhaseGap:
+      return false;
+    case jobs::WarningKind::kFrameGap:
+    case jobs::WarningKind::kSaturatedDetector:
+    case jobs::WarningKind::kDeadDetector:
+    case jobs::WarningKind::kDoseDip:
+    case jobs::WarningKind::kMatrixJump:
+    case jobs::WarningKind::kShortArc:
+    case jobs::WarningKind::kCalibration:
+    case jobs::WarningKind::kCutObject:
+    case jobs::WarningKind::kRepeatedFrames:
+    case jobs::WarningKind::kAirLevel:
+    case jobs::WarningKind::kMatricesMisfit:
+    case jobs::WarningKind::kDoseUnknown:
+    case jobs::WarningKind::kUnknownDefects:
+    case jobs::WarningKind::kGridUnseen:
+    case jobs::WarningKind::kBeyondCalibration:
+    case jobs::WarningKind::kImplausibleHeader:
+      return true;
+  }
+  return true;
+}
+
 jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
                            const jobs::StoredSeries& stored, const RefinementRequest& request,
                            absl::Time now) {
@@ -112,6 +144,14 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
   job.progress.frames_total = source.progress.frames_total;
   job.progress.slices_total = source.grid.nz;
   job.progress.iterations_total = IterationsOf(request.settings);
+  for (const jobs::JobWarning& warning : source.warnings) {
+    // Some room is left for warnings of its own.
+    if (!IsOfTheFrames(warning.kind) || job.warnings.size() >= jobs::Job::kMostWarnings / 2) {
+      continue;
+    }
+    job.warnings.push_back(warning);
+    job.result.warnings.push_back(warning.text);
+  }
   job.create_time = now;
   return job;
 }

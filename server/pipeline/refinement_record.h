@@ -10,8 +10,12 @@
 
 namespace isocenter::pipeline {
 
+/// Whether a warning is of frames or of what corrects them, rather than of the course of a job:
+/// then it holds for all volumes that are made of these frames.
+bool IsOfTheFrames(jobs::WarningKind kind);
+
 /// A new refinement of `source`, which is or is about to be completed with `stored`: of the same
-/// patient, study, grid and position in the scanner.
+/// patient, study, grid and position in the scanner, with its warnings of the frames.
 jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
                            const jobs::StoredSeries& stored, const RefinementRequest& request,
                            absl::Time now);

@@ -165,7 +165,8 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::Add(Job job, RefinementRequest re
       job.id, added->source_id(), job.protocol, job.refinement.algorithm,
       std::string(jobs::Name(job.job_class)), job.progress.iterations_total);
   for (const jobs::JobWarning& warning : job.warnings) {
-    ReportWarning(job.id, warning, parts_.observer);
+    // Those of the frames have been reported with their own job.
+    if (!IsOfTheFrames(warning.kind)) ReportWarning(job.id, warning, parts_.observer);
   }
   added->TakeRoom(std::move(room));
   parts_.active.Add(added);

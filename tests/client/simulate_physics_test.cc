@@ -243,9 +243,9 @@ TEST(SimulatePhysics, KeepsScatterInAFile) {
   EXPECT_EQ(std::filesystem::last_write_time(directory / "kept"), written);
   EXPECT_EQ(Frame(directory / "a", 1), Frame(directory / "b", 1));
 
-  const auto error = [&](const std::string& text, std::vector<std::string> flags) {
+  const auto error = [&](const std::string& text, std::vector<std::string> flags, int code = 1) {
     const Outcome outcome = simulate("c", text, std::move(flags));
-    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.exit_code, code);
     EXPECT_FALSE(std::filesystem::exists(directory / "c"));
     return outcome.err;
   };
@@ -265,16 +265,16 @@ TEST(SimulatePhysics, KeepsScatterInAFile) {
               HasSubstr("photons_per_view of 2000, not 3000, columns of 8, not 9"));
   WriteBytes(directory / "kept", "nonsense");
   EXPECT_THAT(error(physics, {"--phantom", "cylinder"}), HasSubstr("kept: this is no stored"));
-  EXPECT_THAT(error(WithScatter("file: 'nowhere/kept'"), {"--phantom", "cylinder"}),
+  EXPECT_THAT(error(WithScatter("file: 'nowhere/kept'"), {"--phantom", "cylinder"}, 4),
               HasSubstr("scatter.file"));
 }
 
 TEST(SimulatePhysics, RefusesFilesThatSayNothingLegal) {
   TemporaryDirectory directory;
-  const auto error = [&](const std::string& text) {
+  const auto error = [&](const std::string& text, int code = 1) {
     WriteBytes(directory / "p", text);
     const Outcome outcome = Simulate(directory / "b", directory / "p", {"--phantom", "cylinder"});
-    EXPECT_EQ(outcome.exit_code, 1) << text;
+    EXPECT_EQ(outcome.exit_code, code) << text;
     EXPECT_THAT(outcome.err, HasSubstr((directory / "p").string()));
     return outcome.err;
   };
@@ -321,7 +321,7 @@ TEST(SimulatePhysics, RefusesFilesThatSayNothingLegal) {
               HasSubstr("bow_tie.material: "));
   EXPECT_THAT(error("tube { kv: 80 } scatter { } bow_tie { material: 'water' point { } }"),
               HasSubstr("bow_tie and scatter are given; legal is one of them"));
-  EXPECT_THAT(error("spectrum_file: 'none.txt'"), HasSubstr("none.txt"));
+  EXPECT_THAT(error("spectrum_file: 'none.txt'", 4), HasSubstr("none.txt"));
   WriteBytes(directory / "bad.txt", "60 1\n50 1\n");
   EXPECT_THAT(error("spectrum_file: 'bad.txt'"), HasSubstr("50 keV after 60 keV"));
   WriteBytes(directory / "p", std::string(70000, '#'));

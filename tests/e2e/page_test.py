@@ -185,7 +185,7 @@ class RealTest(PageTest):
         browser = self.begin(service, "cancel")
         stream = self.send(service, "ROOM-1", "--fps", SLOW)
         self.end(browser)
-        self.assertEqual(stream.wait(300), 1)
+        self.assertEqual(stream.wait(300), 7)
         self.assertIn("the job was cancelled by this machine", stream.output())
         self.check_types(service)
 

@@ -207,12 +207,12 @@ class ReconstructTest(support.ServiceTest):
         # Of somebody else, of another object, of nobody.
         stranger = isocenter.json_of(*stream, "--patient-id", "STRANGER")["job_id"]
         refused = isocenter.call(*ask, stranger)
-        self.assertEqual(refused.returncode, 1)
+        self.assertEqual(refused.returncode, 5)
         self.assertIn(f"reference_job_id is '{stranger}', of the patient 'STRANGER'; job '{job}' is of the patient ", refused.stderr)
         self.assertNotIn("STRANGER", service.process.output())
         smaller = self.acquire(service, self.head("smaller", "--scale-mm", 80))
         failed = isocenter.call(*ask, smaller, "--wait")
-        self.assertEqual(failed.returncode, 1)
+        self.assertEqual(failed.returncode, 7)
         self.assertRegex(failed.stderr, r"the reference volume (covers|does not show).*; legal is 0?\.?\d")
         isocenter.must("delete", earlier, "--server", service.grpc)
         self.assertIn(f"reference_job_id: there is no job '{earlier}'", isocenter.call(*ask, earlier).stderr)

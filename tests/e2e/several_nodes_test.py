@@ -62,7 +62,7 @@ class SeveralNodesTest(cluster.ClusterTest):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertRegex(done.stdout, rf"{busy} +away")
         missed = self.call("fetch", jobs[busy], "--out", self.path("missed.mha"))
-        self.assertEqual(missed.returncode, 1)
+        self.assertEqual(missed.returncode, 6)
         self.assertIn(f"without an answer: {busy}", missed.stderr)
 
     def test_a_full_node_is_passed_over_and_full_nodes_refuse(self):
@@ -74,7 +74,7 @@ class SeveralNodesTest(cluster.ClusterTest):
             self.wait_for_job([n for n in NODES if n != busy])
             with self.held(consoles["second"]):
                 refused = self.call("stream", self.bundle(), *support.GRID)
-        self.assertEqual(refused.returncode, 1)
+        self.assertEqual(refused.returncode, 5)
         self.assertIn("1 place among the active jobs is needed", refused.stderr)
         nodes = {self.summary(console, name)["node"] for name, console in consoles.items()}
         self.assertEqual(nodes, set(NODES))
@@ -98,7 +98,7 @@ class SeveralNodesTest(cluster.ClusterTest):
         done = self.call("drain", "--node", "recon2", "--reason", "new filter")
         self.assertEqual(done.returncode, 0, done.stderr)
         refused = self.call("stream", self.bundle(), *support.GRID)
-        self.assertEqual(refused.returncode, 1)
+        self.assertEqual(refused.returncode, 5)
         self.assertIn("iB of memory", refused.stderr)
 
     def test_a_node_that_is_down_is_passed_over(self):
@@ -111,7 +111,7 @@ class SeveralNodesTest(cluster.ClusterTest):
                 self.assertEqual(self.summary(self.console(name, fps), name)["node"], up)
             # What only that node has, cannot be had.
             done = self.call("jobs", "--node", down)
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, 6)
             self.assertIn("the proxy has no server for the call", done.stderr)
             self.nodes[down].start()
             self.wait_for_the_return_of(down)
@@ -252,17 +252,17 @@ class SeveralNodesTest(cluster.ClusterTest):
         # Whoever is a proxy, and does not say who calls, is nobody.
         direct = ("--server", self.nodes["recon1"].grpc, "--ca", self.path("ca.pem"), "--cert", self.path("proxy.pem"))
         done = isocenter.call("drain", *direct, "--key", self.path("proxy.key"), seconds=90)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 5)
         self.assertIn("the proxy says 0 times who calls", done.stderr)
 
     def test_a_call_for_another_node_is_refused(self):
         self.start()
         address = self.nodes["recon1"].grpc
         done = self.call("stream", self.bundle(), *support.GRID, "--node", "recon2", address=address)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 6)
         self.assertIn("this is node 'recon1'", done.stderr)
         # The proxy knows no such node: it sends the call nowhere.
-        self.assertEqual(self.call("stream", self.bundle(), *support.GRID, "--node", "recon9").returncode, 1)
+        self.assertEqual(self.call("stream", self.bundle(), *support.GRID, "--node", "recon9").returncode, 6)
         self.assertEqual([self.jobs_of(n) for n in NODES], [[], []])
 
 

@@ -68,9 +68,9 @@ class TlsTest(support.ServiceTest):
         ca = ("--ca", self.path("ca.pem"))
         done = self.protocols(service, *ca)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.protocols(service).returncode, 1, "plain text was accepted")
+        self.assertEqual(self.protocols(service).returncode, 6, "plain text was accepted")
         self.authority("other")
-        self.assertEqual(self.protocols(service, "--ca", self.path("other.pem")).returncode, 1)
+        self.assertEqual(self.protocols(service, "--ca", self.path("other.pem")).returncode, 6)
         # A whole acquisition, not only a short call.
         self.assertEqual(self.stream(service, *ca)["instance_count"], support.INSTANCES)
 
@@ -78,10 +78,10 @@ class TlsTest(support.ServiceTest):
         audit = self.path("audit.jsonl")
         service = self.tls_service(f'audit {{ file: "{audit}" }}', client_ca_file=self.path("ca.pem"))
         ca = ("--ca", self.path("ca.pem"))
-        self.assertEqual(self.protocols(service, *ca).returncode, 1, "a client without certificate was accepted")
+        self.assertEqual(self.protocols(service, *ca).returncode, 6, "a client without certificate was accepted")
         self.authority("other")
         self.certificate("stranger", "other", "extendedKeyUsage=clientAuth")
-        self.assertEqual(self.protocols(service, *ca, *self.client("stranger")).returncode, 1)
+        self.assertEqual(self.protocols(service, *ca, *self.client("stranger")).returncode, 6)
         refused = '"action":"associate","outcome":"refused","service":"grpc"'
         process.wait_until(lambda: refused in audit.read_text(), 60, "the record of a handshake that failed")
         done = self.protocols(service, *ca, *self.client("console"))
@@ -97,7 +97,7 @@ class TlsTest(support.ServiceTest):
             ((), "the client sent plain text to the port of TLS"),
         )
         for options, why in failures:
-            self.assertEqual(self.protocols(service, *options).returncode, 1)
+            self.assertEqual(self.protocols(service, *options).returncode, 6)
             line = f'event=tls_handshake_failed endpoint=grpc address="127.0.0.1" why="{why}'
             process.wait_until(lambda told=line: told in service.process.output(), 60, line)
             time.sleep(1.1)  # one line a second

@@ -67,7 +67,7 @@ class WebTest(support.ServiceTest):
         self.assertEqual(status, 503)
         self.assertEqual(json.loads(body)["reasons"][0]["component"], "admission")
         refused = isocenter.call("stream", self.bundle(), "--server", service.grpc, *support.GRID, seconds=60)
-        self.assertEqual(refused.returncode, 1)
+        self.assertEqual(refused.returncode, 6)
         self.assertIn("new filter in room 2", refused.stderr)
         self.assertIn("is ready", isocenter.must("resume", "--server", service.grpc))
         self.assertIn("healthy", isocenter.must("status", "--server", service.grpc))

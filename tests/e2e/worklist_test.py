@@ -163,7 +163,7 @@ class WorklistTest(support.ServiceTest):
                 self.assertIn("the worklist was not heard", result["warnings"][0])
                 self.assertGreater(result["instance_count"], 0)
                 done = isocenter.call("worklist", "--server", service.grpc)
-                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.returncode, 6)
                 self.assertIn("RIS", done.stderr)
 
     def test_scheduled_steps_are_listed(self):
@@ -192,7 +192,7 @@ class WorklistTest(support.ServiceTest):
         self.assertIn("cannot associate with RIS", step["reason"])
         isocenter.must("steps", "retry", result["job_id"], "--server", service.grpc)
         done = isocenter.call("steps", "drop", "nobody", "--server", service.grpc)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 4)
         self.assertIn("'nobody' has no performed procedure step", done.stderr)
         service.kill()
         queue = sqlite3.connect(service.folder / "archive" / "procedure-steps.sqlite")

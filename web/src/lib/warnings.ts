@@ -17,7 +17,7 @@ export function grouped(warnings: Warning[]): Warning[][] {
 }
 
 // Kinds that say of the volume itself that it may be wrong; others are of the acquisition's course.
-const OF_THE_VOLUME = new Set(['air_level', 'beyond_calibration', 'calibration', 'cut_object', 'dead_detector', 'dose_unknown', 'matrices_misfit', 'repeated_frames', 'unknown_defects']);
+const OF_THE_VOLUME = new Set(['air_level', 'beyond_calibration', 'calibration', 'cut_object', 'dead_detector', 'dose_unknown', 'implausible_header', 'matrices_misfit', 'repeated_frames', 'unknown_defects']);
 
 export function ofTheVolume(warnings: Warning[]): Warning[] {
   return warnings.filter(({ kind }) => OF_THE_VOLUME.has(kind));
