@@ -173,7 +173,7 @@ TEST_F(Calibrate, BoneIsFittedToSteps) {
   // A table that names what is not there, and one without enough steps.
   WriteBytes(directory_ / "steps", "w20b5 20 5\nnothing 20 10\n");
   outcome = RunCommand(command);
-  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.exit_code, 4);
   EXPECT_THAT(outcome.err, HasSubstr("nothing"));
   WriteBytes(directory_ / "steps", "w20b5 20 5\n");
   EXPECT_THAT(RunCommand(command).err, HasSubstr("legal is 9 at least"));
