@@ -33,7 +33,7 @@ constexpr Slip kSlips[] = {
     {"fdk --size 64,7", 2, "--size is '7'; legal is a whole number from 16 to 2048"},
     {"fdk --repeats", 2, "--repeats needs a value"},
     {"fdk 64", 2, "'64' is one argument too many"},
-    {"fdk --trajectory /nowhere/t.csv", 1, "/nowhere/t.csv"},
+    {"fdk --trajectory /nowhere/t.csv", 4, "/nowhere/t.csv"},
     {"backproject --backend cpuu", 2, "did you mean cpu?"},
     {"project --backend cpu --case R51", 2, "--case is 'R51'"},
     {"project --backend cpu --direction forth", 2, "legal is forward or back"},

@@ -89,7 +89,7 @@ class WebTest(support.ServiceTest):
 
         def refused(*argv):
             done = isocenter.call(*argv, "--server", service.grpc)
-            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertEqual(done.returncode, 5, done.stdout)
             return done.stderr
 
         self.assertIn("neither a token", refused("jobs"))

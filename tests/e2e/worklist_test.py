@@ -163,7 +163,7 @@ class WorklistTest(support.ServiceTest):
                 self.assertIn("the worklist was not heard", result["warnings"][0])
                 self.assertGreater(result["instance_count"], 0)
                 done = isocenter.call("worklist", "--server", service.grpc)
-                self.assertEqual(done.returncode, 6)
+                self.assertEqual(done.returncode, 5)
                 self.assertIn("RIS", done.stderr)
 
     def test_scheduled_steps_are_listed(self):

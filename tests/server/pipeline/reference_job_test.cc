@@ -36,6 +36,12 @@ class ReferenceJobTest : public RefinementTest {
     request.patient_study.patient_id = patient_id;
     return Acquire(request);
   }
+  /// Its place is free again afterwards.
+  std::string AcquireAlone() {
+    const std::string id = Acquire();
+    ExpectNothingHeld();
+    return id;
+  }
   absl::Status Refusal(const std::string& source, const std::string& reference) {
     return Refine(source, With(reference)).status();
   }
@@ -165,7 +171,7 @@ TEST_F(ReferenceJobTest, ARepeatedRequestIsOfTheSameReference) {
 
 TEST_F(ReferenceJobTest, OneThatIsRemovedWhileItWaitsFailsTheJob) {
   Start({.max_active_jobs = 1, .retention = absl::Hours(1)});
-  const std::string earlier = Acquire(), id = Acquire();
+  const std::string earlier = AcquireAlone(), id = AcquireAlone();
   Live scan = Begin();  // has the only place
   const std::string waiting = Accepted(id, earlier);
   AwaitPlacesSought();
@@ -185,7 +191,7 @@ TEST_F(ReferenceJobTest, OneThatIsRemovedWhileItWaitsFailsTheJob) {
 
 TEST_F(ReferenceJobTest, OneThatIsGoneAfterARestartFailsTheJob) {
   Start({.max_active_jobs = 1, .retention = absl::Hours(1)});
-  const std::string earlier = Acquire(), id = Acquire();
+  const std::string earlier = AcquireAlone(), id = AcquireAlone();
   const Live scan = Begin();
   const std::string waiting = Accepted(id, earlier);
   service_->Stop();
