@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/log.h"
-#include "server/base/steady_clock.h"
 #include "server/jobs/private_error.h"
 #include "server/rpc/addressee.h"
 #include "server/rpc/translation/status_translation.h"
@@ -69,7 +68,7 @@ AcquisitionStream::AcquisitionStream(AcquisitionContext& shared, grpc::CallbackS
       token_(shared.calls),
       call_(call),
       permit_(shared.guard.Ask(*call, "Acquire", roles::Role::kConsole)),
-      last_activity_(SteadyNow()) {}
+      last_activity_(shared.clock()) {}
 
 void AcquisitionStream::OnRoom() {
   absl::MutexLock lock(&mutex_);
@@ -179,7 +178,7 @@ void AcquisitionStream::OnDone() {
 void AcquisitionStream::ReadNext() {
   if (finished_ || reading_) return;
   reading_ = true;
-  last_activity_ = SteadyNow();
+  last_activity_ = shared_.clock();
   StartRead(&incoming_);
 }
 
@@ -192,10 +191,9 @@ void AcquisitionStream::Close(const absl::Status& status) {
 }
 
 void AcquisitionStream::ArmIdleAlarm() {
-  // gRPC waits by the system's clock. When that is set forward, the alarm looks too early, and is
-  // set again.
+  // gRPC waits by the system's clock.
   const auto deadline =
-      absl::ToChronoTime(absl::Now() + (last_activity_ + shared_.idle_limit - SteadyNow()));
+      absl::ToChronoTime(absl::Now() + (last_activity_ + shared_.idle_limit - shared_.clock()));
   idle_alarm_ = std::make_unique<grpc::Alarm>();
   // The alarm belongs to the stream and keeps its callback, which must not keep the stream.
   idle_alarm_->Set(deadline, [weak = weak_from_this()](bool expired) {
@@ -210,12 +208,12 @@ void AcquisitionStream::OnIdleAlarm() {
   {
     absl::MutexLock lock(&mutex_);
     if (finished_) return;
-    const bool expired = SteadyNow() - last_activity_ >= shared_.idle_limit;
+    const bool expired = shared_.clock() - last_activity_ >= shared_.idle_limit;
     // Silence counts while the console is to send; a write that nobody takes counts always.
     const bool silent = reading_ && (phase_ == Phase::kHeader || phase_ == Phase::kFrames);
     if (expired && writing_) call_->TryCancel();
     if (!expired || !silent) {
-      if (expired) last_activity_ = SteadyNow();
+      if (expired) last_activity_ = shared_.clock();
       return ArmIdleAlarm();
     }
     job = job_;

@@ -35,7 +35,7 @@ struct AcquisitionContext {
   const config::ProtocolBook& protocols;
   jobs::JobObserver& observer;
   int64_t max_message_bytes;
-  absl::Duration idle_limit;  // of silence
+  absl::Duration idle_limit;  // of silence, by `clock`
   const v1::ClusterConfig& cluster;
   std::function<absl::Time()> clock;
   calibrations::Store* calibrations = nullptr;  // null: none are kept
@@ -133,8 +133,8 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   jobs::JobTable::Subscription subscription_ ABSL_GUARDED_BY(mutex_);
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool finished_ ABSL_GUARDED_BY(mutex_) = false;     // the status went to gRPC
-  absl::Time last_activity_ ABSL_GUARDED_BY(mutex_);  // of SteadyNow()
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;  // the status went to gRPC
+  absl::Time last_activity_ ABSL_GUARDED_BY(mutex_);
   grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::AcquireResponse> accepted_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::AcquireResponse> notice_ ABSL_GUARDED_BY(mutex_);  // that frames are missing
