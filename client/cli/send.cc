@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/civil_time.h"
@@ -21,6 +20,7 @@
 #include "client/flags/wrong_usage.h"
 #include "client/transfer_client.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/field_checks.h"
 
 namespace isocenter::cli {
 namespace {
@@ -55,22 +55,11 @@ absl::Status SendOne(const SendOptions& options) {
   return options.json.Report(TransferTable({sent.transfer()}), json);
 }
 
-/// "20260131", or the first of "20260131-20260202". Legal ones only.
-std::optional<absl::CivilDay> DayOf(absl::string_view text) {
-  int year = 0, month = 0, day = 0;
-  if (text.size() != 8 || !absl::SimpleAtoi(text.substr(0, 4), &year) ||
-      !absl::SimpleAtoi(text.substr(4, 2), &month) || !absl::SimpleAtoi(text.substr(6, 2), &day)) {
-    return std::nullopt;
-  }
-  const absl::CivilDay civil(year, month, day);
-  if (civil.year() != year || civil.month() != month || civil.day() != day) return std::nullopt;
-  return civil;
-}
-
 /// Of a day, or of days from the first to the last, in local time.
 absl::Status SetDate(const std::string& text, v1::SendJobsRequest& request) {
   const std::vector<std::string> parts = absl::StrSplit(text, '-');
-  const std::optional<absl::CivilDay> first = DayOf(parts.front()), last = DayOf(parts.back());
+  const std::optional<absl::CivilDay> first = wire::DayOf(parts.front()),
+                                      last = wire::DayOf(parts.back());
   if (parts.size() > 2 || !first || !last || *last < *first) {
     return flags::WrongUsage(absl::StrCat(
         "--date is '", text, "'; legal is a day as YYYYMMDD, or a range YYYYMMDD-YYYYMMDD"));

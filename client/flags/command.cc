@@ -29,6 +29,7 @@
 #include "client/flags/standard_output.h"
 #include "client/flags/usage.h"
 #include "client/flags/wrong_usage.h"
+#include "kernels/base/identifier.h"
 
 namespace isocenter::flags {
 namespace {
@@ -236,11 +237,7 @@ Option& Option::Seconds(double least, double most) {
 Option& Option::Identifier() {
   option_->check(CLI::Validator(
       [](std::string& text) -> std::string {
-        const bool legal =
-            !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
-              return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-';
-            });
-        if (legal) return "";
+        if (IsIdentifier(text)) return "";
         return absl::StrCat("'", text, "'; legal are 1 to 64 characters of [A-Za-z0-9_.-]");
       },
       ""));

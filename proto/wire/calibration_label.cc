@@ -1,10 +1,10 @@
 // All of a set but what its corrections compute with.
-#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/identifier.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/calibration.h"
 #include "proto/wire/geometry.h"
@@ -22,11 +22,7 @@ std::string Shown(absl::string_view text) {
 }
 
 absl::Status CheckIdentifier(absl::string_view field, absl::string_view text, size_t least) {
-  const bool legal = text.size() >= least && text.size() <= 64 &&
-                     std::all_of(text.begin(), text.end(), [](char c) {
-                       return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-';
-                     });
-  if (legal) return absl::OkStatus();
+  if (IsIdentifier(text, least)) return absl::OkStatus();
   return Illegal(field, Shown(text),
                  absl::StrCat(least == 0 ? "at most" : "1 to", " 64 characters of [A-Za-z0-9_.-]"));
 }

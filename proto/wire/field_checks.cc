@@ -7,7 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/civil_time.h"
+#include "kernels/base/identifier.h"
 #include "proto/wire/illegal.h"
 
 namespace isocenter::wire {
@@ -66,17 +66,18 @@ absl::Status CheckPersonName(absl::string_view field, const std::string& name) {
                  "control characters and backslashes");
 }
 
+std::optional<absl::CivilDay> DayOf(absl::string_view date) {
+  if (date.size() != 8 || !AllDigits(date)) return std::nullopt;
+  const int year = Number(date.substr(0, 4)), month = Number(date.substr(4, 2)),
+            day = Number(date.substr(6, 2));
+  const absl::CivilDay normalised(year, month, day);
+  const bool exists =
+      normalised.year() == year && normalised.month() == month && normalised.day() == day;
+  return exists ? std::optional(normalised) : std::nullopt;
+}
+
 absl::Status CheckDate(absl::string_view field, const std::string& date) {
-  if (date.empty()) return absl::OkStatus();
-  if (date.size() == 8 && AllDigits(date)) {
-    const absl::string_view text = date;
-    const int year = Number(text.substr(0, 4)), month = Number(text.substr(4, 2)),
-              day = Number(text.substr(6, 2));
-    const absl::CivilDay normalised(year, month, day);
-    if (normalised.year() == year && normalised.month() == month && normalised.day() == day) {
-      return absl::OkStatus();
-    }
-  }
+  if (date.empty() || DayOf(date)) return absl::OkStatus();
   return Illegal(field, Shown(date), "a date as YYYYMMDD, or empty");
 }
 
@@ -104,10 +105,7 @@ absl::Status CheckUid(absl::string_view field, const std::string& uid) {
 }
 
 absl::Status CheckIdentifier(absl::string_view field, const std::string& text) {
-  const bool legal = text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
-                       return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-';
-                     });
-  if (legal) return absl::OkStatus();
+  if (IsIdentifier(text, /*least=*/0)) return absl::OkStatus();
   return Illegal(field, Shown(text), "at most 64 characters of [A-Za-z0-9_.-]");
 }
 

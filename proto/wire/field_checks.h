@@ -2,10 +2,12 @@
 // legal.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/civil_time.h"
 
 namespace isocenter::wire {
 
@@ -16,6 +18,8 @@ std::string Shown(absl::string_view text);
 absl::Status CheckText(absl::string_view field, const std::string& text, int longest);
 /// DICOM's PN: at most 3 component groups, each a text of at most 64 characters.
 absl::Status CheckPersonName(absl::string_view field, const std::string& name);
+/// The day of YYYYMMDD, where there is one.
+std::optional<absl::CivilDay> DayOf(absl::string_view date);
 /// Empty, or YYYYMMDD of a day that exists.
 absl::Status CheckDate(absl::string_view field, const std::string& date);
 /// Empty, or HHMMSS.

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/civil_time.h"
 #include "kernels/geometry/projection_matrix.h"
+#include "proto/wire/field_checks.h"
 
 namespace isocenter::wire {
 namespace {
@@ -24,10 +25,8 @@ class Doubts {
   }
   /// `date`: YYYYMMDD, or empty.
   void Date(const char* field, const std::string& date, absl::CivilDay least, absl::CivilDay most) {
-    int digits = 0;
-    if (date.size() != 8 || !absl::SimpleAtoi(date, &digits)) return;
-    const absl::CivilDay day(digits / 10000, digits / 100 % 100, digits % 100);
-    if (day >= least && day <= most) return;
+    const std::optional<absl::CivilDay> day = DayOf(date);
+    if (!day || (*day >= least && *day <= most)) return;
     list.push_back(absl::StrCat(field, " is ", date, "; plausible is ",
                                 absl::FormatCivilTime(least), " to ", absl::FormatCivilTime(most)));
   }

@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernels/base/identifier.h"
 #include "server/base/host_name.h"
 #include "server/config/fields.h"
 #include "server/config/mistakes.h"
@@ -16,16 +16,8 @@
 namespace isocenter::config {
 namespace {
 
-constexpr size_t kLongestName = 64;
-
-bool IsNameCharacter(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-'; }
-
-bool IsName(const std::string& name) {
-  return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, IsNameCharacter);
-}
-
 absl::Status CheckName(absl::string_view field, const std::string& name) {
-  if (IsName(name)) return absl::OkStatus();
+  if (IsIdentifier(name)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(field, " is '", name, "'; legal is 1 to 64 characters of [A-Za-z0-9_.-]"));
 }
@@ -63,7 +55,7 @@ absl::Status CheckOtherNode(const std::string& field, const std::string& node,
 void ApplyClusterDefaults(v1::ClusterConfig& cluster) {
   if (cluster.node_name().empty()) {
     const std::string host = HostName();
-    cluster.set_node_name(IsName(host) ? host : "isocenter");
+    cluster.set_node_name(IsIdentifier(host) ? host : "isocenter");
   }
   if (cluster.node().empty()) cluster.add_node(cluster.node_name());
   if (cluster.has_replication()) ApplyReplicationDefaults(*cluster.mutable_replication());

@@ -1,12 +1,11 @@
 #include "server/jobs/job.h"
 
-#include <algorithm>
-#include <cctype>
 #include <random>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "kernels/base/identifier.h"
 
 namespace isocenter::jobs {
 
@@ -45,13 +44,7 @@ std::optional<absl::Time> BeginOf(const std::string& id) {
 }
 
 absl::Status CheckJobId(const std::string& id) {
-  const bool legal =
-      !id.empty() && id.size() <= 64 &&
-      std::all_of(id.begin(), id.end(),
-                  [](unsigned char c) {
-                    return c < 0x80 && (std::isalnum(c) || c == '_' || c == '.' || c == '-');
-                  }) &&
-      id.find_first_not_of('.') != std::string::npos;
+  const bool legal = IsIdentifier(id) && id.find_first_not_of('.') != std::string::npos;
   if (legal) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("job id '", id, "': legal is 1 to 64 of [A-Za-z0-9_.-], not dots only"));
