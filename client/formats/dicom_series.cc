@@ -253,6 +253,17 @@ absl::StatusOr<double> SortAlong(const Vec3& normal, std::vector<Slice>& slices)
   return spacing;
 }
 
+/// The first CT slice by name. Errors: NOT_FOUND, those of reading files.
+absl::Status LoadFirstCt(const std::filesystem::path& directory, DcmFileFormat& format) {
+  ISO_ASSIGN_OR_RETURN(const auto files, FilesOf(directory));
+  for (const std::filesystem::path& file : files) {
+    format.clear();
+    ISO_ASSIGN_OR_RETURN(const bool is_ct, LoadCt(file, format));
+    if (is_ct) return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat(directory.string(), " holds no DICOM CT slice"));
+}
+
 }  // namespace
 
 absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory) {
@@ -281,28 +292,19 @@ absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory) {
 }
 
 absl::StatusOr<SeriesBeam> ReadSeriesBeam(const std::filesystem::path& directory) {
-  ISO_ASSIGN_OR_RETURN(const auto files, FilesOf(directory));
-  for (const std::filesystem::path& file : files) {
-    DcmFileFormat format;
-    ISO_ASSIGN_OR_RETURN(const bool is_ct, LoadCt(file, format));
-    if (!is_ct) continue;
-    DcmDataset& data = *format.getDataset();
-    const double kv = DicomNumber(data, DCM_KVP).value_or(0);
-    return SeriesBeam{.station_name = DicomText(data, DCM_StationName),
-                      .tube_voltage_kv = kv > 0 ? kv : 0,
-                      .comments = DicomText(data, DCM_ImageComments)};
-  }
-  return absl::NotFoundError(absl::StrCat(directory.string(), " holds no DICOM CT slice"));
+  DcmFileFormat format;
+  ISO_RETURN_IF_ERROR(LoadFirstCt(directory, format));
+  DcmDataset& data = *format.getDataset();
+  const double kv = DicomNumber(data, DCM_KVP).value_or(0);
+  return SeriesBeam{.station_name = DicomText(data, DCM_StationName),
+                    .tube_voltage_kv = kv > 0 ? kv : 0,
+                    .comments = DicomText(data, DCM_ImageComments)};
 }
 
 absl::StatusOr<std::string> SeriesFrameOfReference(const std::filesystem::path& directory) {
-  ISO_ASSIGN_OR_RETURN(const auto files, FilesOf(directory));
-  for (const std::filesystem::path& file : files) {
-    DcmFileFormat format;
-    ISO_ASSIGN_OR_RETURN(const bool is_ct, LoadCt(file, format));
-    if (is_ct) return DicomText(*format.getDataset(), DCM_FrameOfReferenceUID);
-  }
-  return absl::NotFoundError(absl::StrCat(directory.string(), " holds no DICOM CT slice"));
+  DcmFileFormat format;
+  ISO_RETURN_IF_ERROR(LoadFirstCt(directory, format));
+  return DicomText(*format.getDataset(), DCM_FrameOfReferenceUID);
 }
 
 }  // namespace isocenter::formats

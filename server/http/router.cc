@@ -54,13 +54,13 @@ absl::Status CheckContentType(const Request& request) {
 
 void Router::Add(std::string method, const std::string& pattern, Role least, Handler handler,
                  std::optional<audit::Action> action) {
-  routes_.push_back({std::move(method), PartsOf(pattern), least, std::move(handler), action,
-                     absl::StartsWith(pattern, kJobs)});
+  routes_.push_back({std::move(method), pattern, PartsOf(pattern), least, std::move(handler),
+                     action, absl::StartsWith(pattern, kJobs)});
 }
 
 void Router::AddOpen(std::string method, const std::string& pattern, Handler handler) {
-  routes_.push_back(
-      {std::move(method), PartsOf(pattern), std::nullopt, std::move(handler), std::nullopt, false});
+  routes_.push_back({std::move(method), pattern, PartsOf(pattern), std::nullopt, std::move(handler),
+                     std::nullopt, false});
 }
 
 Response Router::Answer(const Request& request) const {
@@ -164,9 +164,8 @@ absl::StatusOr<Response> Router::Answer(const Route& route, Call call) const {
     return admitted;
   }
   // Paths of DICOMweb, and those that a provider calls back, have parameters of others.
-  const std::string pattern = absl::StrJoin(route.parts, "/");
-  if (route.least && absl::StartsWith(pattern, kApi)) {
-    ISO_RETURN_IF_ERROR(CheckParameterNames(pattern, call.request));
+  if (route.least && absl::StartsWith(route.pattern, kApi)) {
+    ISO_RETURN_IF_ERROR(CheckParameterNames(route.pattern, call.request));
   }
   absl::StatusOr<Response> answer = route.handler(call);
   if (!route.action) return answer;

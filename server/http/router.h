@@ -47,9 +47,9 @@ class Router {
 
  private:
   struct Route {
-    std::string method;
-    std::vector<std::string> parts;
-    std::optional<Role> least;  // empty: open
+    std::string method, pattern;
+    std::vector<std::string> parts;  // of the pattern
+    std::optional<Role> least;       // empty: open
     Handler handler;
     std::optional<audit::Action> action;
     bool names_job;  // the first {}

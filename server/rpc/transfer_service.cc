@@ -128,9 +128,11 @@ absl::StatusOr<std::vector<jobs::JobSnapshot>> Chosen(const jobs::JobTable& tabl
   while (true) {
     const std::vector<jobs::JobSnapshot> page =
         table.List({.states = {jobs::JobState::kCompleted}}, cursor, kLargestPageSize);
+    bool older = false;  // than all that is meant, from here on
     for (const jobs::JobSnapshot& job : page) {
-      const bool in_time =
-          !choice.begin || (job->create_time >= *choice.begin && job->create_time < *choice.end);
+      older = choice.begin && job->create_time < *choice.begin;
+      if (older) break;
+      const bool in_time = !choice.end || job->create_time < *choice.end;
       const bool of_patient =
           choice.patient_id.empty() || job->patient_study.patient_id == choice.patient_id;
       if (in_time && of_patient) chosen.push_back(job);
@@ -139,7 +141,7 @@ absl::StatusOr<std::vector<jobs::JobSnapshot>> Chosen(const jobs::JobTable& tabl
       return absl::InvalidArgumentError(absl::StrCat(
           "more than ", kMostSentAtOnce, " jobs are meant; legal is a shorter time, or a patient"));
     }
-    if (static_cast<int>(page.size()) < kLargestPageSize) return chosen;
+    if (older || static_cast<int>(page.size()) < kLargestPageSize) return chosen;
     cursor = jobs::JobCursor{page.back()->create_time, page.back()->id};
   }
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
+#include "proto/wire/calibration.h"
 
 namespace isocenter::cli {
 namespace {
@@ -19,8 +20,7 @@ constexpr double kDaysOfDrift = 30;
 constexpr double kMostDaysAhead = 3650;
 
 absl::Time TimeOf(const v1::QualityResult& result) {
-  return absl::FromUnixSeconds(result.record_time().seconds()) +
-         absl::Nanoseconds(result.record_time().nanos());
+  return wire::TimeFromProto(result.record_time());
 }
 
 std::optional<double> ValueOf(const v1::QualityResult& result, const std::string& name) {
