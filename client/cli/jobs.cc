@@ -149,7 +149,7 @@ void AddJobsCommand(flags::Command program) {
       "AFTER LAST: from the last frame to the volume; TOTAL: from the header to the stored result; "
       "GUPS: giga voxel "
       "updates (voxels times frames) per second of back-projection.\n"
-      "Exit code 3: not all nodes answered, and their jobs are missing; 1: none did.");
+      "Exit code 3: not all nodes answered, and their jobs are missing; 6: none did.");
   std::vector<std::string> names;
   for (int s = v1::JobState_MIN + 1; s <= v1::JobState_MAX; ++s) {
     names.push_back(StateName(static_cast<v1::JobState>(s)));

@@ -260,6 +260,49 @@ absl::Status Refine(const Options& options) {
   return Follow(jobs, job.job_id(), options);
 }
 
+void AddSecondPassFlags(flags::Command command, Options& options) {
+  command.AddSwitch("--metal", options.metal,
+                    "reconstruct again with metal interpolated in the projections");
+  command.AddSwitch("--bone", options.bone,
+                    "reconstruct again without the beam hardening of bone; needs the bone table of "
+                    "the calibration that the job was acquired with");
+  command.AddSwitch("--scatter", options.scatter,
+                    "reconstruct again without scatter, computed from a coarse volume; needs the "
+                    "scatter model of the calibration that the job was acquired with");
+  command.AddSwitch("--cone-beam", options.cone_beam,
+                    "take the cone-beam artefact of bone and air off the volume");
+  command.AddSwitch(
+      "--motion", options.motion,
+      "look for the rigid motion of the object in the frames and reconstruct it as it "
+      "lay on average; beside none of the others (docs/motion.md)");
+  command.AddSwitch("--self-calibrate", options.self_calibrate,
+                    "look in the frames for where the detector was and reconstruct with matrices "
+                    "that are corrected; beside none of the others (docs/self-calibration.md)");
+  command
+      .Add("--reference", options.reference,
+           "with --self-calibrate: a completed job of another acquisition of the same patient, "
+           "whose stored volume is held beside the frames")
+      .Type("JOB");
+}
+
+void AddPhaseFlags(flags::Command command, Options& options) {
+  command
+      .Add("--phase", options.phase,
+           "a volume of the frames that were taken around this phase of a moving organ's cycle, 0 "
+           "to less than 1; the job's frames must tell theirs (docs/moving-organs.md)")
+      .Range(0.0, 0.999999);
+  command
+      .Add("--phase-width", options.phase_width,
+           "part of the cycle whose frames count half and more (default 0.2; with --gates: their "
+           "distance)")
+      .Range(0.000001, 1.0);
+  command
+      .Add("--gates", options.gates,
+           "so many jobs, one for each phase at equal distances from 0, each with a series of its "
+           "own")
+      .Range(2, 50);
+}
+
 }  // namespace
 
 void AddRefineCommand(flags::Command program) {
@@ -276,7 +319,7 @@ void AddRefineCommand(flags::Command program) {
       "  isocenter refine JOB --self-calibrate --reference EARLIER --wait\n"
       "  isocenter refine JOB --phase 0.75\n"
       "Needs the job's frames, which the server keeps for a while after a job has ended.\n"
-      "Exit code 0: accepted, or with --wait completed; 1: refused, failed or cancelled.");
+      "Exit code 0: accepted, or with --wait completed; 5: refused; 7: failed or cancelled.");
   AddJobArgument(command, options->job_id).Required();
   command
       .Add("--protocol", options->protocol,
@@ -285,43 +328,8 @@ void AddRefineCommand(flags::Command program) {
            "whose filter is "
            "used; default: that of the job)")
       .Type("NAME");
-  command.AddSwitch("--metal", options->metal,
-                    "reconstruct again with metal interpolated in the projections");
-  command.AddSwitch("--bone", options->bone,
-                    "reconstruct again without the beam hardening of bone; needs the bone table of "
-                    "the calibration that the job was acquired with");
-  command.AddSwitch("--scatter", options->scatter,
-                    "reconstruct again without scatter, computed from a coarse volume; needs the "
-                    "scatter model of the calibration that the job was acquired with");
-  command.AddSwitch("--cone-beam", options->cone_beam,
-                    "take the cone-beam artefact of bone and air off the volume");
-  command.AddSwitch(
-      "--motion", options->motion,
-      "look for the rigid motion of the object in the frames and reconstruct it as it "
-      "lay on average; beside none of the others (docs/motion.md)");
-  command.AddSwitch("--self-calibrate", options->self_calibrate,
-                    "look in the frames for where the detector was and reconstruct with matrices "
-                    "that are corrected; beside none of the others (docs/self-calibration.md)");
-  command
-      .Add("--reference", options->reference,
-           "with --self-calibrate: a completed job of another acquisition of the same patient, "
-           "whose stored volume is held beside the frames")
-      .Type("JOB");
-  command
-      .Add("--phase", options->phase,
-           "a volume of the frames that were taken around this phase of a moving organ's cycle, 0 "
-           "to less than 1; the job's frames must tell theirs (docs/moving-organs.md)")
-      .Range(0.0, 0.999999);
-  command
-      .Add("--phase-width", options->phase_width,
-           "part of the cycle whose frames count half and more (default 0.2; with --gates: their "
-           "distance)")
-      .Range(0.000001, 1.0);
-  command
-      .Add("--gates", options->gates,
-           "so many jobs, one for each phase at equal distances from 0, each with a series of its "
-           "own")
-      .Range(2, 50);
+  AddSecondPassFlags(command, *options);
+  AddPhaseFlags(command, *options);
   command
       .Add("--deadline", options->deadline_seconds,
            "after how long the best volume so far is stored, of which a second pass has none; "

@@ -222,7 +222,7 @@ void AddStatusCommand(flags::Command program) {
       "device; GUPS: giga voxel updates per second; FREE GB: on the disks of the spool and of the "
       "archive;\n"
       "COPIES: of other nodes' frames, and who keeps the own. --node: that one alone.\n"
-      "Exit code 3: not all nodes answered; 1: none did.");
+      "Exit code 3: not all nodes answered; 6: none did.");
   options->json.AddFlag(command);
   AddServerFlags(command, options->server);
   command.Does([options] { return Show(*options); });

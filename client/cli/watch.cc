@@ -110,7 +110,7 @@ void AddWatchCommand(flags::Command program) {
       "Examples:\n"
       "  isocenter watch 20260131T120000-9a08e8f8 --preview now.png\n"
       "  isocenter watch 20260131T120000-9a08e8f8-ref      a refinement, iteration by iteration\n"
-      "Exit code 0: completed; 1: failed, cancelled or unknown.");
+      "Exit code 0: completed; 7: failed or cancelled; 4: unknown.");
   AddJobArgument(command, options->job_id).Required();
   command.Add("--preview", options->preview, "PNG of three planes, replaced as the volume grows")
       .Type("FILE");

@@ -10,7 +10,8 @@ int main(int argc, char** argv) {
   program.root().Footer(
       "Example:\n"
       "  isocenter-bench fdk --size 256 --repeats 3\n"
-      "Exit codes: 0 done, 1 failed, 2 wrong usage.");
+      "Exit codes: 0 done, 2 wrong usage, 4 a file is not there, 6 no service answers, 1 failed "
+      "else.");
   program.AddCompletion();
   return program.Run(argc, argv);
 }
