@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/frame_message.h"
 #include "client/nodes.h"
 #include "client/rpc_status.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
+#include "kernels/base/steady_clock.h"
 
 namespace isocenter::client {
 namespace {
@@ -25,6 +25,10 @@ constexpr absl::Duration kLeastToAnswer = absl::Seconds(1);
 // the connection, which may be half a minute later: a proxy reads no more of it while it cannot get
 // rid of what it has for a node that hangs.
 constexpr absl::Duration kToBeWritten = absl::Milliseconds(100);
+
+// gRPC itself tries to connect at least so often, but waits until a time of the system's clock for
+// it: set back meanwhile, by an hour and more.
+constexpr absl::Duration kBetweenConnects = absl::Seconds(2);
 
 // gRPC hands their addresses back, as pointers to what it never touches.
 constexpr CallEvent kEvents[] = {kStarted, kRead, kWritten, kFinished};
@@ -74,7 +78,7 @@ void AcquisitionStream::State::StartNextWrite() {
 }
 
 std::vector<uint32_t> AcquisitionStream::State::Accept(const v1::Accepted& answer, Call& c) {
-  c.accepted = absl::Now();
+  c.accepted = SteadyNow();
   if (!accepted) accepted = answer;
   job_id = answer.job_id();
   if (c.again) ++reconnects;
@@ -134,7 +138,7 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
     finish_written = false;
   }
   c.stream->StartCall(Tag(kStarted));
-  HandleEvents(opening, absl::Now() + limit, c);
+  HandleEvents(opening, SteadyNow() + limit, c);
   {
     absl::MutexLock lock(&mutex);
     call = nullptr;
@@ -143,7 +147,7 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
   if (!c.stuck) Drain(c.queue);
   // What was sent may fill the connection to the proxy: nothing passes it there.
   if (c.stuck || c.silent) channel = channel.Anew();
-  c.moved_on = c.moved_on || absl::Now() - c.accepted > kMovedOn;
+  c.moved_on = c.moved_on || SteadyNow() - c.accepted > kMovedOn;
   return EndOf(c, limit);
 }
 
@@ -154,14 +158,19 @@ void AcquisitionStream::State::HandleEvents(const v1::AcquireRequest& opening,
     void* tag = nullptr;
     bool ok = false;
     const absl::Time until = c.finished ? end : NextLook(c, admission_deadline);
-    if (c.queue.AsyncNext(&tag, &ok, absl::ToChronoTime(until)) == grpc::CompletionQueue::TIMEOUT) {
+    if (c.queue.AsyncNext(&tag, &ok, DeadlineIn(until - SteadyNow())) ==
+        grpc::CompletionQueue::TIMEOUT) {
       if (c.finished) return;
-      WaitedInVain(c);
+      if (!c.answered && SteadyNow() < admission_deadline) {
+        grpc::experimental::ChannelResetConnectionBackoff(channel.grpc_channel().get());
+      } else {
+        WaitedInVain(c);
+      }
       continue;
     }
     OnEvent(*static_cast<const CallEvent*>(tag), ok, opening, c);
     if (!c.finished) continue;
-    end = std::min(end, absl::Now() + kToBeWritten);
+    end = std::min(end, SteadyNow() + kToBeWritten);
     absl::MutexLock lock(&mutex);
     if (!writing) return;
   }
@@ -169,7 +178,7 @@ void AcquisitionStream::State::HandleEvents(const v1::AcquireRequest& opening,
 
 absl::Time AcquisitionStream::State::NextLook(const Call& c, absl::Time admission_deadline) const {
   if (c.late || c.silent) return absl::InfiniteFuture();  // it has been cancelled
-  if (!c.answered) return admission_deadline;
+  if (!c.answered) return std::min(admission_deadline, SteadyNow() + kBetweenConnects);
   // What has no other to go to waits for the transport.
   return failover.possible() ? c.heard + failover.ask_after() : absl::InfiniteFuture();
 }
@@ -182,7 +191,7 @@ void AcquisitionStream::State::WaitedInVain(Call& c) {
       return job_id;
     }();
     if (failover.Answers(c.node, job)) {
-      c.heard = absl::Now();
+      c.heard = SteadyNow();
       return;
     }
     c.silent = true;
@@ -219,7 +228,7 @@ void AcquisitionStream::State::OnEvent(CallEvent event, bool ok, const v1::Acqui
     case kRead:
       if (ok) {
         c.answered = true;
-        c.heard = absl::Now();
+        c.heard = SteadyNow();
         Handle(c.response, c);
         c.stream->Read(&c.response, Tag(kRead));
       } else {
@@ -260,7 +269,7 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
     // A node that came back without its disk has lost what another can have again.
     status = absl::UnavailableError(why);
   }
-  const absl::Time broken_since = c.silent ? c.heard : absl::Now();
+  const absl::Time broken_since = c.silent ? c.heard : SteadyNow();
   absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, broken_since);
   const absl::Status before = std::exchange(last_break, status);
   if (verdict.ok()) return std::nullopt;
@@ -285,7 +294,7 @@ v1::AcquireRequest AcquisitionStream::State::GoOn(const Reconnect& reconnect, Ca
     c.again = true;
     c.node = node;
     const bool may_move = failover.possible() && absl::IsUnavailable(last_break) &&
-                          reconnect.Lasted(absl::Now()) >= failover.after() &&
+                          reconnect.Lasted(SteadyNow()) >= failover.after() &&
                           window.CanBeSentAgain().ok();
     if (!may_move) return ResumeRequest(job_id, header);
     move = MoveRequest(job_id, header);
@@ -304,9 +313,9 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening, absl::Duration li
     Call& c = *owned;
     if (again) {
       opening = GoOn(reconnect, c);
-      limit = std::min(options.admission_timeout, reconnect.Left(absl::Now()));
+      limit = std::min(options.admission_timeout, reconnect.Left(SteadyNow()));
       if (failover.possible() && !c.moves) {
-        const absl::Duration until_others = failover.after() - reconnect.Lasted(absl::Now());
+        const absl::Duration until_others = failover.after() - reconnect.Lasted(SteadyNow());
         limit = std::min(limit, std::max(until_others, kLeastToAnswer));
       }
       if (c.moves) limit = std::min(limit, kToBeTaken);
@@ -333,12 +342,12 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening, absl::Duration li
       return failover.Withdraw(job);
     }
     absl::Duration pause = reconnect.Pause();
-    const absl::Duration until_others = failover.after() - reconnect.Lasted(absl::Now());
+    const absl::Duration until_others = failover.after() - reconnect.Lasted(SteadyNow());
     if (failover.possible()) {  // another node is not kept waiting
       const bool yet = until_others > absl::ZeroDuration();
       pause = std::min(pause, yet ? until_others : failover.LongestPause());
     }
-    mutex.AwaitWithTimeout(absl::Condition(&cancelled), pause);
+    AwaitFor(mutex, absl::Condition(&cancelled), pause);
   }
 }
 

@@ -105,7 +105,7 @@ struct AcquisitionStream::State {
   absl::Status RunCall(const v1::AcquireRequest& opening, absl::Duration limit, Call& c);
   /// The call's events, until it is over or `stuck`.
   void HandleEvents(const v1::AcquireRequest& opening, absl::Time admission_deadline, Call& c);
-  /// Until when events are waited for before WaitedInVain.
+  /// Until when events are waited for before WaitedInVain, or before another try to connect.
   absl::Time NextLook(const Call& c, absl::Time admission_deadline) const;
   /// Nothing has come: ends a call whose answer is late, or whose node is silent and gone.
   void WaitedInVain(Call& c);

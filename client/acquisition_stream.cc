@@ -7,8 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
-#include "absl/time/clock.h"
 #include "client/acquisition_state.h"
 #include "client/failover.h"
 #include "client/frame_message.h"
@@ -16,6 +14,7 @@
 #include "client/opening.h"
 #include "client/rpc_status.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 #include "proto/wire/acquisition.h"
 
 namespace isocenter::client {
@@ -30,17 +29,22 @@ absl::Status Stopped() {
 
 /// Less after a stop.
 void Sleep(absl::Duration duration, const std::stop_token& stop) {
-  absl::Notification stopped;
-  const std::stop_callback wake(stop, [&stopped] { stopped.Notify(); });
-  stopped.WaitForNotificationWithTimeout(duration);
+  absl::Mutex mutex;
+  bool stopped = false;
+  const std::stop_callback wake(stop, [&] {
+    absl::MutexLock lock(&mutex);
+    stopped = true;
+  });
+  absl::MutexLock lock(&mutex);
+  AwaitFor(mutex, absl::Condition(&stopped), duration);
 }
 
-/// Until there is a connection, a stop, or `deadline` has come.
+/// Until there is a connection, a stop, or `deadline`, of SteadyNow, has come.
 void AwaitConnection(grpc::Channel& channel, absl::Time deadline, const std::stop_token& stop) {
   constexpr absl::Duration kBetweenLooks = absl::Milliseconds(100);  // gRPC's wait has no end
-  while (!stop.stop_requested() && absl::Now() < deadline) {
-    const absl::Time look = std::min(deadline, absl::Now() + kBetweenLooks);
-    if (channel.WaitForConnected(absl::ToChronoTime(look))) return;
+  while (!stop.stop_requested() && SteadyNow() < deadline) {
+    const absl::Duration look = std::min(deadline - SteadyNow(), kBetweenLooks);
+    if (channel.WaitForConnected(DeadlineIn(look))) return;
   }
 }
 
@@ -100,7 +104,7 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Start(
     return answered() || s.options.stop.stop_requested();
   };
   s.mutex.Await(absl::Condition(&answered_or_stopped));
-  s.mutex.AwaitWithTimeout(absl::Condition(&answered), kToBeAnswered);
+  AwaitFor(s.mutex, absl::Condition(&answered), kToBeAnswered);
   if (s.accepted) return stream;
   if (!s.ended) return Stopped();
   if (!s.ended->ok()) return *s.ended;
@@ -145,10 +149,10 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Repeat(
     auto stream = attempt();
     if (stream.ok()) return stream;
     if (options.stop.stop_requested()) return Stopped();
-    ISO_RETURN_IF_ERROR(opening.MayRepeat(stream.status(), absl::Now()));
+    ISO_RETURN_IF_ERROR(opening.MayRepeat(stream.status(), SteadyNow()));
     if (options.on_interrupted) options.on_interrupted(stream.status());
     Sleep(opening.Pause(), options.stop);
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     AwaitConnection(*channel.grpc_channel(), now + opening.Left(now), options.stop);
     if (options.stop.stop_requested()) return Stopped();
   }

@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "client/nodes.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
+#include "kernels/base/steady_clock.h"
 
 namespace isocenter::client {
 namespace {
@@ -25,7 +25,7 @@ constexpr absl::Duration kToCancel = absl::Seconds(2);
 /// A call for that node alone.
 void Address(grpc::ClientContext& context, const std::string& node, absl::Duration limit) {
   context.AddMetadata(kNodeMetadata, node);
-  context.set_deadline(absl::ToChronoTime(absl::Now() + limit));
+  context.set_deadline(DeadlineIn(limit));
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/synchronization/notification.h"
-#include "absl/time/clock.h"
 #include "client/rpc_status.h"
+#include "kernels/base/steady_clock.h"
 
 namespace isocenter::client {
 namespace {
@@ -39,7 +39,7 @@ bool IsServing(const Empty& response) {
 absl::Status CheckHealth(const ServiceChannel& channel, absl::Duration timeout) {
   grpc::TemplatedGenericStub<Empty, Empty> stub(channel.grpc_channel());
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  context.set_deadline(DeadlineIn(timeout));
   const Empty request;
   Empty response;
   grpc::Status status;

@@ -14,6 +14,7 @@
 #include "isocenter/v1/protocols.grpc.pb.h"
 #include "isocenter/v1/worklist.grpc.pb.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 #include "proto/wire/geometry.h"
 
 namespace isocenter::client {
@@ -165,7 +166,7 @@ absl::StatusOr<v1::Job> JobClient::Follow(const std::string& job_id,
         },
         previews);
     if (job.ok() || !known) return job;
-    ISO_RETURN_IF_ERROR(reconnect.MayTryAgain(job.status(), seen, absl::Now()));
+    ISO_RETURN_IF_ERROR(reconnect.MayTryAgain(job.status(), seen, SteadyNow()));
     if (seen) on_break(job.status());
     absl::SleepFor(reconnect.Pause());
   }

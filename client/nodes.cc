@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "client/rpc_status.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 
 namespace isocenter::client {
 namespace {
@@ -38,7 +38,7 @@ struct Question {
 /// `grace` more at most. `ask(question, done)` starts one.
 template <class Response>
 std::vector<std::unique_ptr<Question<Response>>> AskAll(
-    const std::vector<std::string>& nodes, absl::Time deadline, const std::stop_token& stop,
+    const std::vector<std::string>& nodes, absl::Duration timeout, const std::stop_token& stop,
     const std::function<void(Question<Response>&, std::function<void(grpc::Status)>)>& ask,
     bool (*enough)(const Question<Response>&), absl::Duration grace) {
   std::vector<std::unique_ptr<Question<Response>>> questions;
@@ -49,7 +49,7 @@ std::vector<std::unique_ptr<Question<Response>>> AskAll(
     Question<Response>& question = *questions.emplace_back(std::make_unique<Question<Response>>());
     question.node = node;
     question.context.AddMetadata(kNodeMetadata, node);
-    question.context.set_deadline(absl::ToChronoTime(deadline));
+    question.context.set_deadline(DeadlineIn(timeout));
     ask(question, [&, q = &question](grpc::Status status) {
       q->status = std::move(status);
       absl::MutexLock lock(&mutex);
@@ -65,7 +65,7 @@ std::vector<std::unique_ptr<Question<Response>>> AskAll(
   const auto some = [&] { return open == 0 || has_enough; };
   absl::MutexLock lock(&mutex);
   mutex.Await(absl::Condition(&some));
-  if (mutex.AwaitWithTimeout(absl::Condition(&all), grace)) return questions;
+  if (AwaitFor(mutex, absl::Condition(&all), grace)) return questions;
   mutex.Unlock();
   cancel();
   mutex.Lock();
@@ -92,7 +92,7 @@ absl::StatusOr<NodeList> AskForNodes(const ServiceChannel& channel, absl::Durati
                                      const std::stop_token& stop) {
   grpc::ClientContext context;
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-  context.set_deadline(absl::ToChronoTime(absl::Now() + std::min(timeout, kToList)));
+  context.set_deadline(DeadlineIn(std::min(timeout, kToList)));
   v1::ListNodesResponse response;
   const auto stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
   const grpc::Status status = stub->ListNodes(&context, {}, &response);
@@ -119,7 +119,7 @@ std::vector<std::string> RankNodes(const ServiceChannel& channel,
   *request.mutable_header() = header;
   using Quote = Question<v1::AcquisitionQuote>;
   auto quotes = AskAll<v1::AcquisitionQuote>(
-      nodes, absl::Now() + timeout, stop,
+      nodes, timeout, stop,
       [&](Quote& question, std::function<void(grpc::Status)> done) {
         stub->async()->QuoteAcquisition(&question.context, &request, &question.response,
                                         std::move(done));
@@ -144,7 +144,7 @@ std::string NodeOfJob(const ServiceChannel& channel, const std::vector<std::stri
   v1::GetJobRequest request;
   request.set_job_id(job_id);
   const auto answers = AskAll<v1::Job>(
-      nodes, absl::Now() + timeout, stop,
+      nodes, timeout, stop,
       [&](Question<v1::Job>& question, std::function<void(grpc::Status)> done) {
         stub->async()->GetJob(&question.context, &request, &question.response, std::move(done));
       },

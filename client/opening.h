@@ -13,7 +13,7 @@ namespace isocenter::client {
 /// repeated opening by it. Unique across processes and machines.
 std::string NewRequestId();
 
-/// The attempts to open one acquisition. Not thread-safe.
+/// The attempts to open one acquisition; times are as those of Reconnect. Not thread-safe.
 class Opening {
  public:
   /// `timeout` bounds the outage, as that of an acquisition under way; zero: nothing is repeated.

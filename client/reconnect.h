@@ -8,8 +8,8 @@
 
 namespace isocenter::client {
 
-/// One acquisition's breaks. An outage begins with a break and lasts until a call has moved the
-/// acquisition on. Not thread-safe.
+/// One acquisition's breaks; times are of one clock, which nobody sets. An outage begins with a
+/// break and lasts until a call has moved the acquisition on. Not thread-safe.
 class Reconnect {
  public:
   /// `timeout` bounds an outage; zero: never again.

@@ -15,6 +15,7 @@
 #include "client/connection_failure.h"
 #include "client/flags/exit_code.h"
 #include "client/reconnect.h"
+#include "kernels/base/steady_clock.h"
 
 namespace isocenter::client {
 namespace {
@@ -125,9 +126,9 @@ absl::Status Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call,
   Reconnect refused(kTriedFor);
   for (;;) {
     grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + limit));
+    context.set_deadline(DeadlineIn(limit));
     const grpc::Status status = call(context);
-    if (!WasRefused(status) || !refused.MayTryAgain(FromGrpc(status), false, absl::Now()).ok()) {
+    if (!WasRefused(status) || !refused.MayTryAgain(FromGrpc(status), false, SteadyNow()).ok()) {
       return FromGrpc(status);
     }
     absl::SleepFor(refused.Pause());

@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "client/formats/file.h"
+#include "kernels/base/steady_clock.h"
 
 namespace isocenter::cli {
 namespace {
@@ -91,6 +92,12 @@ Interrupt::~Interrupt() {
   close(stop_fd_);
   const sigset_t signals = Signals();
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+bool Interrupt::WaitFor(absl::Duration duration) const {
+  const auto happened = [this] { return happened_.HasBeenNotified(); };
+  absl::MutexLock lock(&mutex_);
+  return AwaitFor(mutex_, absl::Condition(&happened), duration);
 }
 
 void Interrupt::SetHandler(const std::function<void()>& handler) {

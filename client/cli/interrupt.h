@@ -32,10 +32,8 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   bool happened() const { return happened_.HasBeenNotified(); }
-  /// Returns at `deadline`, or at once with true when interrupted.
-  bool WaitUntil(absl::Time deadline) const {
-    return happened_.WaitForNotificationWithDeadline(deadline);
-  }
+  /// Returns after `duration`, or at once with true when interrupted.
+  bool WaitFor(absl::Duration duration) const ABSL_LOCKS_EXCLUDED(mutex_);
   /// Called once when interrupted, from a thread of this object; replaces the last one. Returns
   /// when a call under way has ended.
   void SetHandler(const std::function<void()>& handler) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -44,7 +42,7 @@ class Interrupt {
   void Watch();
 
   absl::Notification happened_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::function<void()> handler_ ABSL_GUARDED_BY(mutex_);
   bool running_ ABSL_GUARDED_BY(mutex_) =
       false;  // true before happened() is, until the handler ends

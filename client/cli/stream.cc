@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "client/acquisition_stream.h"
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
@@ -37,6 +36,7 @@
 #include "client/flags/wrong_usage.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 #include "proto/wire/geometry.h"
 
 namespace isocenter::cli {
@@ -104,7 +104,7 @@ absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& heade
   return absl::OkStatus();
 }
 
-/// What this side measured.
+/// What this side measured; times of SteadyNow.
 struct Sent {
   int64_t frames = 0;  // 0: the service had them all, of a job that was taken up again
   absl::Time begin, last_frame, result;
@@ -137,18 +137,20 @@ absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>
   ISO_RETURN_IF_ERROR(SendProof(first, skipped, source, stream));
   std::vector<std::byte> pixels(source.frame_bytes());
   ProgressBar bar("frames", "frames", frames);
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   Sent sent{.begin = begin, .last_frame = begin};
   for (int64_t i = first; i < frames; ++i) {
     if (skipped.count(static_cast<uint32_t>(i)) != 0) continue;
     ISO_RETURN_IF_ERROR(source.Read(i, pixels));
     if (options.fps > 0) {
       // Deadlines from the start, so that late frames do not delay all that follow.
-      interrupt.WaitUntil(sent.begin + absl::Seconds(static_cast<double>(i - first) / options.fps));
+      const absl::Time due =
+          sent.begin + absl::Seconds(static_cast<double>(i - first) / options.fps);
+      interrupt.WaitFor(due - SteadyNow());
     }
     if (interrupt.happened()) return flags::Interrupted("interrupted; the job was cancelled");
     ISO_RETURN_IF_ERROR(SendFrame(i, pixels, source, stream));
-    sent.last_frame = absl::Now();
+    sent.last_frame = SteadyNow();
     ++sent.frames;
     bar.Update(i + 1);
   }
@@ -392,7 +394,7 @@ absl::Status Stream(const Options& options) {
   if (!sent.ok()) return explained(sent.status());
   told.states.YieldTerminal(false);
   const absl::StatusOr<v1::JobResult> result = stream->Finish();
-  sent->result = absl::Now();
+  sent->result = SteadyNow();
   told.states.Clear();
   if (!result.ok()) return explained(result.status());
   const absl::StatusOr<client::ServiceChannel> beside = OpenBeside(server, *stream);

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 #include "server/base/log.h"
-#include "server/base/steady_clock.h"
 #include "server/cluster_index/publication.h"
 #include "server/cluster_index/schema.h"
 

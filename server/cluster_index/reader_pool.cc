@@ -5,8 +5,8 @@
 
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 #include "server/base/backoff.h"
-#include "server/base/steady_clock.h"
 #include "server/cluster_index/schema.h"
 
 namespace isocenter::cluster_index {

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
+#include "kernels/base/steady_clock.h"
 #include "server/crypto/digests.h"
 #include "server/http/apis.h"
 #include "server/http/job_json.h"
@@ -132,13 +132,12 @@ class EventApi {
   void Run() {
     pthread_setname_np(pthread_self(), "iso-events");
     int64_t told = environment_.feed.newest();
-    // By the machine's clock, as the feed waits.
-    absl::Time heartbeat = absl::Now() + kBetweenHeartbeats;
+    absl::Time heartbeat = SteadyNow() + kBetweenHeartbeats;
     while (!environment_.feed.stopped()) {
       const std::vector<node::FeedEvent> news = environment_.feed.Read(told, heartbeat);
       if (!news.empty()) told = news.back().number;
-      const bool shows_life = absl::Now() >= heartbeat;
-      if (shows_life) heartbeat = absl::Now() + kBetweenHeartbeats;
+      const bool shows_life = SteadyNow() >= heartbeat;
+      if (shows_life) heartbeat = SteadyNow() + kBetweenHeartbeats;
       absl::MutexLock lock(&mutex_);
       std::erase_if(followers_, [&](Follower& follower) {
         return !Tell(follower) || (shows_life && !ShowLife(follower));

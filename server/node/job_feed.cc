@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "absl/time/clock.h"
-#include "server/base/steady_clock.h"
+#include "kernels/base/steady_clock.h"
 
 namespace isocenter::node {
 namespace {
@@ -108,7 +108,7 @@ std::vector<FeedEvent> JobFeed::Read(int64_t number, absl::Time deadline) const 
   absl::MutexLock lock(&mutex_);
   auto news = [this, number]()
                   ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopped_ || newest_ > number; };
-  mutex_.AwaitWithDeadline(absl::Condition(&news), deadline);
+  AwaitFor(mutex_, absl::Condition(&news), deadline - SteadyNow());
   if (stopped_) return events;
   for (auto event = events_.upper_bound(number); event != events_.end(); ++event) {
     events.push_back(event->second);

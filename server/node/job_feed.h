@@ -49,8 +49,8 @@ class JobFeed {
   int64_t newest() const;
   /// Whether all that came after that event is still known.
   bool Knows(int64_t number) const;
-  /// Events after `number`, in order; waits for one until `deadline`. Empty: none came, or the feed
-  /// has stopped.
+  /// Events after `number`, in order; waits for one until `deadline`, of SteadyNow. Empty: none
+  /// came, or the feed has stopped.
   std::vector<FeedEvent> Read(int64_t number, absl::Time deadline) const;
   bool stopped() const;
 

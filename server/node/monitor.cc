@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "kernels/base/steady_clock.h"
 #include "server/base/log.h"
-#include "server/base/steady_clock.h"
 
 namespace isocenter::node {
 namespace {

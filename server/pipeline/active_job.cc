@@ -169,7 +169,7 @@ void ActiveJob::OnNoRoom(const std::shared_ptr<Run>& run, absl::Status why) {
     if (run_ != run) return;  // its device was lost; another run computes the volume again
     duty = Apply(LifeEvent::kNoRoom);
     if (duty == Duty::kGoOn) {
-      store_again_ = Now() + environment_.store_again;
+      store_again_ = environment_.steady_clock() + environment_.store_again;
       is_first = !std::exchange(found_no_room_, true);
     } else {
       why = reason_;
@@ -194,7 +194,8 @@ absl::Time ActiveJob::StoreAgainIfDue(bool draining) {
   {
     absl::MutexLock lock(&mutex_);
     if (store_again_ == absl::InfiniteFuture()) return store_again_;
-    if (!draining && store_again_ > Now()) return store_again_;
+    const absl::Duration left = store_again_ - environment_.steady_clock();
+    if (!draining && left > absl::ZeroDuration()) return Now() + left;
   }
   if (draining) {
     Suspend();

@@ -45,6 +45,7 @@ struct JobEnvironment {
   scheduler::PromisedDisk& disk;
   scheduler::LaneExecutor& exporter;
   std::function<absl::Time()> clock;
+  std::function<absl::Time()> steady_clock;  // of what only counts seconds
   absl::Duration store_again;  // what finds no room on the disk is tried again after so long
 };
 
@@ -179,7 +180,7 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
 
   const std::shared_ptr<scheduler::LaneExecutor::Lane> export_;
   scheduler::DiskPromise room_ ABSL_GUARDED_BY(mutex_);
-  absl::Time store_again_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // unless it waits
+  absl::Time store_again_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // of the steady clock
   bool found_no_room_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

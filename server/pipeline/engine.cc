@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "kernels/base/status_macros.h"
-#include "server/base/steady_clock.h"
+#include "kernels/base/steady_clock.h"
 #include "server/pipeline/recovery.h"
 
 namespace isocenter::pipeline {

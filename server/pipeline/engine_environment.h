@@ -8,6 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "kernels/base/steady_clock.h"
 #include "kernels/ops/registry.h"
 #include "server/jobs/calibrations.h"
 #include "server/jobs/frame_spool.h"
@@ -64,6 +65,8 @@ struct EngineOptions {
   int batch_jobs_per_caller = std::numeric_limits<int>::max();
   /// Called from any thread, also with locks held.
   std::function<absl::Time()> clock = absl::Now;
+  /// What only counts seconds goes by it.
+  std::function<absl::Time()> steady_clock = SteadyNow;
 };
 
 /// Outlives the parts, as does what it refers to.
@@ -79,7 +82,15 @@ struct EngineParts : EngineEnvironment {
 
   absl::Time Now() const { return options.clock(); }
   JobEnvironment ForJobs(scheduler::LaneExecutor& exporter) const {
-    return {table, results, observer, keeper, disk, exporter, options.clock, options.store_again};
+    return {table,
+            results,
+            observer,
+            keeper,
+            disk,
+            exporter,
+            options.clock,
+            options.steady_clock,
+            options.store_again};
   }
 };
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
-#include "server/base/steady_clock.h"
+#include "kernels/base/steady_clock.h"
 #include "server/pipeline/job_record.h"
 #include "server/pipeline/runs/run_maker.h"
 

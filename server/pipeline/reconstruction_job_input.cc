@@ -6,8 +6,8 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 #include "kernels/ops/corrections.h"
-#include "server/base/steady_clock.h"
 #include "server/pipeline/frames/measured_matrix.h"
 #include "server/pipeline/reconstruction_job.h"
 
@@ -127,8 +127,8 @@ absl::StatusOr<ReconstructionJob::Intake> ReconstructionJob::TakeIn(int64_t stre
   phases_.Take(index, frame.phase);
   ++holds_;  // the spool calls back
   ++appends_;
-  first_frame_time_ = std::min(first_frame_time_, came);
-  last_frame_time_ = came;
+  last_frame_time_ = Now();
+  first_frame_time_ = std::min(first_frame_time_, last_frame_time_);
   waits_for_room_ = intake.has_room ? std::weak_ptr<FrameProducer>() : producer_;
   return intake;
 }
@@ -150,7 +150,7 @@ absl::Status ReconstructionJob::CheckSame(
 }
 
 absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
-  const absl::Time came = Now();
+  const absl::Time came = environment_.steady_clock();
   ISO_ASSIGN_OR_RETURN(jobs::SpoolFrame spooled, CheckedFrame(std::move(frame)));
   const int index = spooled.index;
   ISO_ASSIGN_OR_RETURN(const Intake intake, TakeIn(stream, spooled, came));
@@ -191,7 +191,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
     const bool current = stream == stream_;
     if (status.ok()) {
       ledger_.Commit(index);
-      overdue = ledger_.Overdue(Now());
+      overdue = ledger_.Overdue(environment_.steady_clock());
       for (const int late : overdue) ledger_.BeginGiveUp(late);
     } else {
       ledger_.Abort(index);
@@ -215,7 +215,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
     return refused->OnRefused(status);
   }
   if (status.ok()) {
-    environment_.observer.OnFrameSpooled(absl::ToDoubleSeconds(Now() - came));
+    environment_.observer.OnFrameSpooled(absl::ToDoubleSeconds(environment_.steady_clock() - came));
     const absl::Status recorded = OnCommitted(overdue, present);
     if (!recorded.ok()) return Fail(recorded);
   }

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/base/steady_clock.h"
+#include "kernels/base/steady_clock.h"
 #include "server/jobs/frame_spool.h"
 #include "server/replicas/replica.h"
 #include "server/spool/spool.h"

@@ -10,8 +10,8 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 #include "server/base/log.h"
-#include "server/base/steady_clock.h"
 #include "server/storage/files.h"
 
 namespace isocenter::replicas {

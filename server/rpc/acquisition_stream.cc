@@ -15,10 +15,9 @@ namespace {
 
 // A call's deadline travels as the time that is left, rounded up by 1 % at most, and so passes
 // later here than at the console, which then ends the call.
-bool DeadlineHasPassed(const grpc::CallbackServerContext& call, absl::Time begin) {
+bool DeadlineHasPassed(absl::Duration allowed, absl::Duration since) {
   constexpr absl::Duration kUnderWay = absl::Seconds(1);
-  const absl::Time deadline = absl::FromChrono(call.deadline());
-  return deadline - (deadline - begin) / 100 - kUnderWay <= absl::Now();
+  return allowed - allowed / 100 - kUnderWay <= since;
 }
 
 }  // namespace
@@ -68,7 +67,8 @@ AcquisitionStream::AcquisitionStream(AcquisitionContext& shared, grpc::CallbackS
       token_(shared.calls),
       call_(call),
       permit_(shared.guard.Ask(*call, "Acquire", roles::Role::kConsole)),
-      last_activity_(shared.clock()) {}
+      allowed_(absl::FromChrono(call->deadline() - std::chrono::system_clock::now())),
+      last_activity_(begin_) {}
 
 void AcquisitionStream::OnRoom() {
   absl::MutexLock lock(&mutex_);
@@ -152,7 +152,7 @@ void AcquisitionStream::HandleLeft(const absl::Status& why) {
   if (job == nullptr) return;
   // A console that gave its call a deadline does not want the volume any more; one whose connection
   // broke does. One that has only asked for the job has no say in it.
-  if (stream != 0 && DeadlineHasPassed(*call_, begin_)) {
+  if (stream != 0 && DeadlineHasPassed(allowed_, SteadyNow() - begin_)) {
     job->Cancel(absl::DeadlineExceededError("the deadline of the console's call has passed"));
   } else {
     job->Detach(stream);
@@ -178,7 +178,7 @@ void AcquisitionStream::OnDone() {
 void AcquisitionStream::ReadNext() {
   if (finished_ || reading_) return;
   reading_ = true;
-  last_activity_ = shared_.clock();
+  last_activity_ = SteadyNow();
   StartRead(&incoming_);
 }
 
@@ -191,9 +191,8 @@ void AcquisitionStream::Close(const absl::Status& status) {
 }
 
 void AcquisitionStream::ArmIdleAlarm() {
-  // gRPC waits by the system's clock.
-  const auto deadline =
-      absl::ToChronoTime(absl::Now() + (last_activity_ + shared_.idle_limit - shared_.clock()));
+  // gRPC's alarm may come early.
+  const auto deadline = DeadlineIn(last_activity_ + shared_.idle_limit - SteadyNow());
   idle_alarm_ = std::make_unique<grpc::Alarm>();
   // The alarm belongs to the stream and keeps its callback, which must not keep the stream.
   idle_alarm_->Set(deadline, [weak = weak_from_this()](bool expired) {
@@ -208,12 +207,12 @@ void AcquisitionStream::OnIdleAlarm() {
   {
     absl::MutexLock lock(&mutex_);
     if (finished_) return;
-    const bool expired = shared_.clock() - last_activity_ >= shared_.idle_limit;
+    const bool expired = SteadyNow() - last_activity_ >= shared_.idle_limit;
     // Silence counts while the console is to send; a write that nobody takes counts always.
     const bool silent = reading_ && (phase_ == Phase::kHeader || phase_ == Phase::kFrames);
     if (expired && writing_) call_->TryCancel();
     if (!expired || !silent) {
-      if (expired) last_activity_ = shared_.clock();
+      if (expired) last_activity_ = SteadyNow();
       return ArmIdleAlarm();
     }
     job = job_;

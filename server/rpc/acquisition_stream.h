@@ -16,6 +16,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "isocenter/v1/acquisition.pb.h"
 #include "isocenter/v1/server_config.pb.h"
+#include "kernels/base/steady_clock.h"
 #include "server/calibrations/store.h"
 #include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
@@ -35,9 +36,9 @@ struct AcquisitionContext {
   const config::ProtocolBook& protocols;
   jobs::JobObserver& observer;
   int64_t max_message_bytes;
-  absl::Duration idle_limit;  // of silence, by `clock`
+  absl::Duration idle_limit;  // of silence
   const v1::ClusterConfig& cluster;
-  std::function<absl::Time()> clock;
+  std::function<absl::Time()> clock;            // for what is valid until a date
   calibrations::Store* calibrations = nullptr;  // null: none are kept
   CallCounter calls{};                          // streams, and quotes that are being made
 };
@@ -114,7 +115,8 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   grpc::CallbackServerContext* const call_;
   const Permit permit_;
   CallerQuotas::Place place_;
-  const absl::Time begin_ = absl::Now();     // the deadlines of calls are of the system's clock
+  const absl::Time begin_ = SteadyNow();
+  const absl::Duration allowed_;             // the deadline of the call, from `begin_`
   std::shared_ptr<AcquisitionStream> self_;  // held until OnDone
 
   // Of the thread that handles the one message that is being read.
@@ -133,8 +135,8 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   jobs::JobTable::Subscription subscription_ ABSL_GUARDED_BY(mutex_);
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool finished_ ABSL_GUARDED_BY(mutex_) = false;  // the status went to gRPC
-  absl::Time last_activity_ ABSL_GUARDED_BY(mutex_);
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;     // the status went to gRPC
+  absl::Time last_activity_ ABSL_GUARDED_BY(mutex_);  // of SteadyNow
   grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::AcquireResponse> accepted_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::AcquireResponse> notice_ ABSL_GUARDED_BY(mutex_);  // that frames are missing

@@ -36,7 +36,7 @@ void AcquisitionStream::OnWriteDone(bool ok) {
   {
     absl::MutexLock lock(&mutex_);
     writing_ = false;
-    last_activity_ = shared_.clock();
+    last_activity_ = SteadyNow();
     if (ok) return Pump();
   }
   HandleLeft(absl::CancelledError("the console has gone"));

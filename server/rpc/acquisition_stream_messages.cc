@@ -29,7 +29,7 @@ void AcquisitionStream::OnReadDone(bool ok) {
   {
     absl::MutexLock lock(&mutex_);
     reading_ = false;
-    last_activity_ = shared_.clock();
+    last_activity_ = SteadyNow();
     if (phase_ == Phase::kClosed) return;
   }
   if (!ok) return HandleLoss();
@@ -170,7 +170,7 @@ void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted
         if (const auto self = weak.lock()) self->OnJobChanged();
       });
       if (subscription.ok()) subscription_ = *std::move(subscription);
-      last_activity_ = shared_.clock();
+      last_activity_ = SteadyNow();
       ReadNext();
       Pump();
     }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 #include "proto/wire/geometry.h"
 #include "server/node/job_audit.h"
 #include "server/rpc/translation/status_translation.h"
@@ -43,11 +43,10 @@ void DownloadStream::WatchReader() {
   taken_ = false;
   alarm_ = std::make_unique<grpc::Alarm>();
   // The alarm belongs to the stream and keeps its callback, which must not keep the stream.
-  alarm_->Set(absl::ToChronoTime(absl::Now() + shared_.idle_limit),
-              [weak = weak_from_this()](bool expired) {
-                const auto self = weak.lock();
-                if (expired && self != nullptr) self->WatchReader();
-              });
+  alarm_->Set(DeadlineIn(shared_.idle_limit), [weak = weak_from_this()](bool expired) {
+    const auto self = weak.lock();
+    if (expired && self != nullptr) self->WatchReader();
+  });
 }
 
 absl::Status DownloadStream::Open(const v1::DownloadResultRequest& request) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "kernels/base/steady_clock.h"
 
 namespace isocenter::rpc {
 
@@ -15,7 +15,7 @@ std::shared_ptr<IdleWatch> IdleWatch::Start(const Limits& limits, std::function<
 }
 
 IdleWatch::IdleWatch(const Limits& limits, std::function<void()> on_idle)
-    : limits_(limits), begin_(absl::Now()), on_idle_(std::move(on_idle)) {}
+    : limits_(limits), begin_(SteadyNow()), on_idle_(std::move(on_idle)) {}
 
 void IdleWatch::Touch() {
   absl::MutexLock lock(&mutex_);
@@ -32,7 +32,7 @@ void IdleWatch::Arm() {
   touched_ = false;
   alarm_ = std::make_unique<grpc::Alarm>();
   // The alarm belongs to the watch and keeps its callback, which must not keep the watch.
-  alarm_->Set(absl::ToChronoTime(std::min(absl::Now() + limits_.idle, begin_ + limits_.whole)),
+  alarm_->Set(DeadlineIn(std::min(limits_.idle, begin_ + limits_.whole - SteadyNow())),
               [weak = weak_from_this()](bool expired) {
                 const auto self = weak.lock();
                 if (expired && self != nullptr) self->OnAlarm();
@@ -42,7 +42,7 @@ void IdleWatch::Arm() {
 void IdleWatch::OnAlarm() {
   absl::MutexLock lock(&mutex_);
   if (!on_idle_) return;
-  if (touched_ && absl::Now() < begin_ + limits_.whole) return Arm();
+  if (touched_ && SteadyNow() < begin_ + limits_.whole) return Arm();
   std::exchange(on_idle_, nullptr)();
 }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/base/steady_clock.h"
+#include "kernels/base/steady_clock.h"
 
 namespace isocenter::spool {
 

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
-#include "server/base/steady_clock.h"
+#include "kernels/base/steady_clock.h"
 #include "server/spool/file.h"
 #include "server/spool/spool.h"
 

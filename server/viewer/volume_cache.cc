@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 #include "server/base/log.h"
 #include "server/storage/files.h"
 
@@ -71,7 +71,7 @@ absl::StatusOr<std::shared_ptr<const BrickFile>> VolumeCache::Get(
     entry.last_use = ++uses_;
     const bool same = entry.version == volume->version();
     if (same && entry.bricks != nullptr) return entry.bricks;
-    if (same && !entry.error.ok() && absl::Now() - entry.failed_at < kBetweenAttempts) {
+    if (same && !entry.error.ok() && SteadyNow() - entry.failed_at < kBetweenAttempts) {
       return entry.error;
     }
     const bool under_way =
@@ -176,7 +176,7 @@ void VolumeCache::Run() {
       spdlog::warn("event=volume_not_prepared job={} error=\"{}\"", job_id,
                    built.status().ToString());
       found->second.error = built.status();
-      found->second.failed_at = absl::Now();
+      found->second.failed_at = SteadyNow();
     }
   }
 }

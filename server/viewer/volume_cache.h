@@ -48,9 +48,9 @@ class VolumeCache {
     std::string version;
     std::filesystem::path path;
     int64_t bytes = 0;
-    std::shared_ptr<const BrickFile> bricks;  // null until prepared
-    absl::Status error;                       // why it could not be
-    absl::Time failed_at = absl::InfinitePast();
+    std::shared_ptr<const BrickFile> bricks;      // null until prepared
+    absl::Status error;                           // why it could not be
+    absl::Time failed_at = absl::InfinitePast();  // of SteadyNow
     int64_t last_use = 0;
   };
 

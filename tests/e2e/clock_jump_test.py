@@ -1,6 +1,6 @@
-"""The clock of a node is set forward and back by an hour in the middle of scans: they finish, and nothing is given up or deleted.
+"""The clock of a node or of a console is set forward and back by an hour in the middle of scans: they finish, and nothing is given up or deleted.
 
-The node runs with tests/fault/shifted_clock.c, which sets its clock and leaves the machine's alone.
+They run with tests/fault/shifted_clock.c, which sets their clock and leaves the machine's alone.
 """
 
 import os
@@ -24,18 +24,21 @@ class ClockJumpTest(support.ServiceTest):
         super().setUp()
         if not LIBRARY.exists():
             self.skipTest(f"{LIBRARY} was not built")
-        self.shift = self.folder / "shift"
-        self.set_clock(0)
-        wrapper = ["env", f"LD_PRELOAD={LIBRARY}", f"ISOCENTER_CLOCK_SHIFT_FILE={self.shift}"]
-        self.node = self.service(wrapper=wrapper)
+        self.node = self.service(wrapper=self.own_clock("node"))
 
-    def set_clock(self, seconds):
-        """So far from the machine's; in place, because the node has mapped the file."""
-        with open(self.shift, "r+b" if self.shift.exists() else "w+b") as file:
+    def own_clock(self, who):
+        """What a program is run by that has one."""
+        self.set_clock(0, who)
+        return ["env", f"LD_PRELOAD={LIBRARY}", f"ISOCENTER_CLOCK_SHIFT_FILE={self.folder / who}.clock"]
+
+    def set_clock(self, seconds, who="node"):
+        """So far from the machine's; in place, because the program has mapped the file."""
+        path = self.folder / f"{who}.clock"
+        with open(path, "r+b" if path.exists() else "w+b") as file:
             file.write(struct.pack("=q", seconds * 10**9))
 
-    def console(self, name, *options):
-        argv = [isocenter.binary("isocenter"), "stream", self.bundle(), *support.GRID, "--fps", FPS, "--server", self.node.grpc]
+    def console(self, name, *options, wrapper=()):
+        argv = [*wrapper, isocenter.binary("isocenter"), "stream", self.bundle(), *support.GRID, "--fps", FPS, "--server", self.node.grpc]
         return self.background([*argv, "--json", self.folder / f"{name}.json", *options], name)
 
     def jobs(self):
@@ -86,6 +89,21 @@ class ClockJumpTest(support.ServiceTest):
             ended.append(self.end_of(self.console(f"other-{seconds}"), f"other-{seconds}"))  # it looks for those who are overdue meanwhile
             again = self.console(f"again-{seconds}", "--resume", job)
             self.assertEqual(self.end_of(again, f"again-{seconds}"), job)
+            ended.append(job)
+        self.check(ended)
+
+    def test_a_console_whose_clock_is_set_finds_its_node_again(self):
+        ended = [self.end_of(self.console("whole"), "whole")]
+        for seconds in (HOUR, -HOUR):
+            name = f"console{seconds:+}"
+            console = self.console(name, wrapper=self.own_clock(name))
+            job = self.wait_for_frames(20)
+            self.node.kill()
+            time.sleep(1)  # it has seen it, and tries again
+            self.set_clock(seconds, name)
+            time.sleep(3)  # absl::Now sees it two seconds later
+            self.node.start()
+            self.assertEqual(self.end_of(console, name), job)
             ended.append(job)
         self.check(ended)
 

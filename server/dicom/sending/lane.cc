@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_clock.h"
 #include "server/base/log.h"
-#include "server/base/steady_clock.h"
 #include "server/dicom/objects/uids.h"
 #include "server/dicom/sending/association_courier.h"
 #include "server/dicom/sending/commitment.h"

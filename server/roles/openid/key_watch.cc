@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "kernels/base/steady_clock.h"
 #include "server/base/log.h"
 
 namespace isocenter::openid {
@@ -39,7 +40,7 @@ absl::Time KeyWatch::fetched_at() const {
 bool KeyWatch::AskForNewKeys() {
   absl::MutexLock lock(&mutex_);
   if (is_fetching_ || is_wanted_) return true;
-  if (absl::Now() < begun_at_ + times_.least) return false;
+  if (SteadyNow() < begun_at_ + times_.least) return false;
   is_wanted_ = true;
   return true;
 }
@@ -49,7 +50,7 @@ bool KeyWatch::AwaitFetch(absl::Duration longest) const {
   const auto is_done = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return !is_fetching_ && !is_wanted_;
   };
-  return mutex_.AwaitWithTimeout(absl::Condition(&is_done), longest);
+  return AwaitFor(mutex_, absl::Condition(&is_done), longest);
 }
 
 void KeyWatch::Run() {
@@ -59,11 +60,11 @@ void KeyWatch::Run() {
     {
       absl::MutexLock lock(&mutex_);
       const absl::Duration pause = last_.ok() ? times_.usual : times_.least;
-      mutex_.AwaitWithDeadline(absl::Condition(&has_work), begun_at_ + pause);
+      AwaitFor(mutex_, absl::Condition(&has_work), begun_at_ + pause - SteadyNow());
       if (is_ended_) return;
       is_wanted_ = false;
       is_fetching_ = true;
-      begun_at_ = absl::Now();
+      begun_at_ = SteadyNow();
     }
     FetchOnce();
   }

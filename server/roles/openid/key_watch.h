@@ -55,7 +55,7 @@ class KeyWatch {
   std::optional<Endpoints> endpoints_ ABSL_GUARDED_BY(mutex_);
   absl::Status last_ ABSL_GUARDED_BY(mutex_);
   absl::Time fetched_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  absl::Time begun_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Time begun_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();  // of SteadyNow
   bool is_wanted_ ABSL_GUARDED_BY(mutex_) = true;
   bool is_fetching_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_ended_ ABSL_GUARDED_BY(mutex_) = false;

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/steady_clock.h"
 #include "server/base/log.h"
-#include "server/base/steady_clock.h"
 
 namespace isocenter::rpc {
 namespace {

@@ -187,7 +187,7 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options, cli::Inter
   // What waits ends at once where it is interrupted.
   const auto sleep = [&](absl::Duration duration) {
     if (interrupt == nullptr) absl::SleepFor(duration);
-    return interrupt == nullptr || !interrupt->WaitUntil(absl::Now() + duration);
+    return interrupt == nullptr || !interrupt->WaitFor(duration);
   };
 
   RoomsReport report;

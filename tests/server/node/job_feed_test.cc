@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "kernels/base/steady_clock.h"
 #include "tests/server/fakes/service_under_test.h"
 
 namespace isocenter::node {
@@ -18,7 +19,7 @@ class JobFeedTest : public ::testing::Test {
     ASSERT_TRUE(table_.Insert(job).ok());
   }
   std::vector<FeedEvent> Read(int64_t after, absl::Duration patience = absl::Seconds(20)) {
-    return feed_.Read(after, absl::Now() + patience);
+    return feed_.Read(after, SteadyNow() + patience);
   }
 
   isocenter::testing::FakeJobStore store_;

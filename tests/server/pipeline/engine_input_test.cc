@@ -101,7 +101,7 @@ TEST_F(EngineInputTest, MoreThanIsToleratedFails) {
 
 TEST_F(EngineInputTest, ALateFrameIsNotUsedAndSaid) {
   // Enough later frames for the ledger to lose its patience; without it, the same volume.
-  Start({.engine = {.clock = clock_.function()}});
+  Start({.engine = {.steady_clock = clock_.function()}});
   const Live late = Begin(WithPolicy(MissingFramesPolicy::kInterpolate));
   ASSERT_TRUE(late.console->Send(0, 5).ok());
   ASSERT_TRUE(late.console->Send(6, 29).ok());
@@ -129,7 +129,7 @@ TEST_F(EngineInputTest, ALateFrameIsNotUsedAndSaid) {
 
 // Two frames that are written at the same time both find the same frame overdue.
 TEST_F(EngineInputTest, AFrameIsGivenUpOnceHoweverManyAreUnderWay) {
-  Start({.sync = absl::Milliseconds(3), .engine = {.clock = clock_.function()}});
+  Start({.sync = absl::Milliseconds(3), .engine = {.steady_clock = clock_.function()}});
   for (int i = 0; i < 3; ++i) {
     const Live live = Begin(WithPolicy(MissingFramesPolicy::kInterpolate, 0.1));
     ASSERT_TRUE(live.console->SendOne(1).ok());

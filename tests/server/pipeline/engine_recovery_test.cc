@@ -48,7 +48,7 @@ TEST_F(EngineRecoveryTest, ReceivingGoesOnAfterARestart) {
 }
 
 TEST_F(EngineRecoveryTest, GapsThatWereDeclaredBeforeStayGaps) {
-  Start({.engine = {.clock = clock_.function()}});
+  Start({.engine = {.steady_clock = clock_.function()}});
   const std::string undisturbed = [&] {
     const Live live = Begin();
     EXPECT_TRUE(live.console->Send(0, 5).ok());

@@ -1,7 +1,8 @@
-#include "server/base/steady_clock.h"
+#include "kernels/base/steady_clock.h"
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -95,6 +96,11 @@ Timers& TheTimers() {
 
 absl::Time SteadyNow() {
   return absl::UnixEpoch() + absl::FromChrono(Clock::now().time_since_epoch());
+}
+
+std::chrono::system_clock::time_point DeadlineIn(absl::Duration duration) {
+  return std::chrono::system_clock::now() +
+         absl::ToChronoNanoseconds(std::clamp(duration, -kLongest, kLongest));
 }
 
 bool AwaitFor(absl::Mutex& mutex, const absl::Condition& condition, absl::Duration duration) {

@@ -2,6 +2,8 @@
 // limits that only count seconds go by this one (docs/adr/0099-clocks-that-are-set.md).
 #pragma once
 
+#include <chrono>
+
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
@@ -9,6 +11,10 @@ namespace isocenter {
 
 /// Only differences mean something, and only within this process.
 absl::Time SteadyNow();
+
+/// The deadline `duration` from now, for gRPC, which wants it by the system's clock and waits by
+/// another. absl::Now would not do: it sees up to two seconds later that the clock has been set.
+std::chrono::system_clock::time_point DeadlineIn(absl::Duration duration);
 
 /// absl::Mutex::AwaitWithTimeout, which waits until a time of the system's clock: when that is set
 /// back meanwhile, by so much longer. Waits with `mutex` given back until `condition` holds or

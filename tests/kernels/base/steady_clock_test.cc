@@ -1,4 +1,4 @@
-#include "server/base/steady_clock.h"
+#include "kernels/base/steady_clock.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,15 @@ namespace {
 TEST(SteadyClock, GoesForward) {
   const absl::Time before = SteadyNow();
   EXPECT_LE(before, SteadyNow());
+}
+
+TEST(DeadlineIn, IsSoFarFromNow) {
+  const auto now = std::chrono::system_clock::now();
+  EXPECT_GE(DeadlineIn(absl::Seconds(2)) - now, std::chrono::seconds(2));
+  EXPECT_LT(DeadlineIn(absl::Seconds(2)) - now, std::chrono::hours(1));
+  EXPECT_LT(DeadlineIn(absl::Seconds(-2)), now);
+  EXPECT_GT(DeadlineIn(absl::InfiniteDuration()) - now, std::chrono::hours(24 * 365));
+  EXPECT_LT(DeadlineIn(-absl::InfiniteDuration()), now);
 }
 
 class AwaitForTest : public testing::Test {
