@@ -95,6 +95,7 @@ absl::Status CheckRanges(const v1::Refinement& refinement) {
   range("tv_steps", refinement.tv_steps(), 1, 1000);
   range("stop_residual", refinement.stop_residual(), 0, 1);
   range("surroundings_factor", refinement.surroundings_factor(), 0, 16);
+  range("early_passes", refinement.early_passes(), 0, 64);
   return mistakes.status();
 }
 
@@ -152,6 +153,7 @@ absl::StatusOr<recon::IterativeSettings> IterationsFromProto(const v1::Refinemen
   settings.momentum = refinement.momentum();
   settings.non_negative = !refinement.allow_negative();
   settings.warm_start = !refinement.cold_start();
+  settings.early_passes = static_cast<int>(refinement.early_passes());
   settings.statistical_weights = refinement.statistical_weights();
   settings.prior_strength = refinement.prior_strength();
   settings.huber_delta_per_mm = refinement.huber_delta_per_mm();

@@ -30,6 +30,10 @@ class RefineTest : public ContractTest {
       endless = quick;
       endless.set_name("endless");
       endless.mutable_refinement()->set_iterations(1000);
+      v1::ReconstructionProtocol& early = *config.add_protocol();
+      early = quick;
+      early.set_name("early");
+      early.mutable_refinement()->set_early_passes(3);
       // Of so little water that the middle of the scan is metal.
       v1::ReconstructionProtocol& dense = *config.add_protocol();
       dense.set_name("dense");
@@ -441,6 +445,9 @@ TEST_F(RefineTest, AVolumeOfOnePhase) {
   refused(request(std::nan(""), 0.5), kInvalid, "phase.phase is nan");
   refused(request(0, 1.5), kInvalid, "phase.width is 1.5; legal is 0 to 1");
   refused(request(0, 0.5, "dense_metal"), kInvalid, "phase is set with protocol 'dense_metal'");
+  refused(
+      request(0, 0.5, "early"), kInvalid,
+      "phase is set with protocol 'early', which has 3 early passes; legal is a protocol without");
   v1::RefineJobRequest both = request(0, 0.5);
   both.mutable_second_pass()->set_metal(true);
   refused(both, kInvalid, "second_pass is set with phase");

@@ -84,6 +84,12 @@ absl::StatusOr<config::Protocol> PhaseProtocol(const v1::RefineJobRequest& reque
         absl::StrCat("phase is set with protocol '", request.protocol(),
                      "', which has a second pass; legal is a protocol without"));
   }
+  const uint32_t early_passes = protocol->description.refinement().early_passes();
+  if (named && early_passes > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("phase is set with protocol '", request.protocol(), "', which has ",
+                     early_passes, " early passes; legal is a protocol without"));
+  }
   if (named) return *protocol;
   v1::ReconstructionProtocol description = protocol->description;
   description.clear_refinement();

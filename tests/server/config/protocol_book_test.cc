@@ -182,7 +182,8 @@ TEST(Refinement, EveryFieldArrives) {
     protocol { name: "algebra" precision: PRECISION_FAST refinement {
       algorithm: REFINEMENT_ALGORITHM_OS_SART projector: PROJECTOR_JOSEPH iterations: 7
       subsets: 3 relaxation: 0.5 relaxation_decay: 0.9 momentum: 0.25 allow_negative: true cold_start: true
-      unmatched: true stop_residual: 0.01 surroundings_factor: 2 deadline_seconds: 30 } }
+      unmatched: true stop_residual: 0.01 surroundings_factor: 2 deadline_seconds: 30
+      early_passes: 6 } }
     protocol { name: "likelihood" refinement {
       algorithm: REFINEMENT_ALGORITHM_OS_SQS projector: PROJECTOR_VOXEL_DRIVEN
       statistical_weights: true prior_strength: 0.25 huber_delta_per_mm: 0.001 } }
@@ -205,6 +206,7 @@ TEST(Refinement, EveryFieldArrives) {
   EXPECT_FALSE(settings.matched);
   EXPECT_EQ(settings.stop_residual, 0.01);
   EXPECT_EQ(settings.surroundings_factor, 2);
+  EXPECT_EQ(settings.early_passes, 6);
   EXPECT_EQ(algebra->deadline, absl::Seconds(30));
   const recon::IterativeSettings& likelihood = IterationsOf(**book->Find("likelihood"));
   EXPECT_EQ(likelihood.projector, ops::ProjectorModel::kVoxelDriven);
@@ -235,6 +237,9 @@ TEST(Refinement, MistakesAreNamed) {
   EXPECT_THAT(complaint("tv_steps: 1001"), HasSubstr("tv_steps is 1001; legal is 1 to 1000"));
   EXPECT_THAT(complaint("stop_residual: 2"), HasSubstr("stop_residual is 2; legal is 0 to 1"));
   EXPECT_THAT(complaint("surroundings_factor: 17"), HasSubstr("legal is 0 to 16"));
+  EXPECT_THAT(complaint("early_passes: 65"),
+              HasSubstr("refinement.early_passes is 65; legal is 0 to 64"));
+  EXPECT_THAT(complaint("early_passes: 6"), HasSubstr("early_passes is not for os_sqs"));
   EXPECT_THAT(complaint("deadline_seconds: 604801"), HasSubstr("legal is 0 to 604800"));
   EXPECT_THAT(complaint("unmatched: true"), HasSubstr("refinement.unmatched is true"));
 }
