@@ -225,16 +225,20 @@ std::optional<jobs::JobWarning> CheckWater(const ops::Calibration& calibration) 
                           ops::NoWaterText(calibration.name)};
 }
 
+std::optional<jobs::JobWarning> CheckTable(const RefinementRequest& request,
+                                           const ops::Calibration& calibration) {
+  if (!ComputesScatter(request)) return std::nullopt;
+  std::string stale = ops::StaleTableText(calibration, /*computed_scatter=*/true);
+  if (stale.empty()) return std::nullopt;
+  return jobs::JobWarning{jobs::WarningKind::kCalibration, std::nullopt, std::move(stale)};
+}
+
 std::optional<jobs::JobWarning> CheckTable(const AcquisitionRequest& request,
                                            const ops::Calibration& calibration) {
   std::string stale = ops::StaleTableText(calibration);
-  const auto* const second =
-      request.refinement ? std::get_if<recon::SecondPassSettings>(&request.refinement->settings)
-                         : nullptr;
-  if (stale.empty() && second != nullptr && second->scatter) {
-    stale = ops::StaleTableText(calibration, /*computed_scatter=*/true);
+  if (stale.empty()) {
+    return request.refinement ? CheckTable(*request.refinement, calibration) : std::nullopt;
   }
-  if (stale.empty()) return std::nullopt;
   return jobs::JobWarning{jobs::WarningKind::kCalibration, std::nullopt, std::move(stale)};
 }
 

@@ -35,7 +35,12 @@ absl::StatusOr<std::optional<jobs::JobWarning>> CheckRefinable(const Acquisition
 std::optional<jobs::JobWarning> CheckWater(const ops::Calibration& calibration);
 
 /// A warning of a set whose HU table was measured in a volume that was corrected otherwise than the
-/// acquisition's, or than its refinement, will be.
+/// refinement's will be: whose scatter was in it, or that has other parts now. Only where scatter
+/// is computed; else the volume is corrected as the acquisition's was, which has been told.
+std::optional<jobs::JobWarning> CheckTable(const RefinementRequest& request,
+                                           const ops::Calibration& calibration);
+
+/// The same of the acquisition's first volume, or else of the refinement that it asks for.
 std::optional<jobs::JobWarning> CheckTable(const AcquisitionRequest& request,
                                            const ops::Calibration& calibration);
 

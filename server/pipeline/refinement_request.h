@@ -28,6 +28,12 @@ struct RefinementRequest {
   std::string record;
 };
 
+/// Whether it takes off scatter that is computed, in place of that of the set's kernels.
+inline bool ComputesScatter(const RefinementRequest& request) {
+  const auto* const second = std::get_if<recon::SecondPassSettings>(&request.settings);
+  return second != nullptr && second->scatter;
+}
+
 /// Of what it needs of a calibration, the first that one with these parts lacks: "bone table" or
 /// "scatter model"; empty: nothing.
 inline std::string MissingPart(const RefinementRequest& request, bool has_bone,

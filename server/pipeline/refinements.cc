@@ -8,6 +8,7 @@
 #include "absl/synchronization/notification.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/pipeline/calibration_choice.h"
 #include "server/pipeline/job_record.h"
 #include "server/pipeline/reference_job.h"
 #include "server/pipeline/refinement_record.h"
@@ -58,7 +59,24 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& sour
     EndUse(source_id);
     return room.status();
   }
-  return Add(std::move(job), std::move(request), *std::move(input), *std::move(room));
+  const std::optional<jobs::JobWarning> stale = WarnOfTable(request, input->calibration, job);
+  auto added = Add(std::move(job), std::move(request), *std::move(input), *std::move(room));
+  if (added.ok() && stale) ReportWarning((*added)->id, *stale, parts_.observer);
+  return added;
+}
+
+std::optional<jobs::JobWarning> Refinements::WarnOfTable(
+    const RefinementRequest& request, const std::optional<jobs::UsedCalibration>& used,
+    Job& job) const {
+  if (!used || parts_.calibrations == nullptr || !ComputesScatter(request)) return std::nullopt;
+  const auto set = parts_.calibrations->Load(*used);
+  if (!set.ok()) return std::nullopt;  // is missed when it is loaded to be used
+  std::optional<jobs::JobWarning> stale = CheckTable(request, **set);
+  const auto said = [&](const jobs::JobWarning& other) { return other.text == stale->text; };
+  if (!stale || std::ranges::any_of(job.warnings, said)) return std::nullopt;
+  job.warnings.push_back(*stale);
+  job.result.warnings.push_back(stale->text);
+  return stale;
 }
 
 absl::Status Refinements::ChooseReference(const Job& source, RefinementRequest& request) const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -56,6 +57,11 @@ class Refinements {
   /// Whether what the frames are corrected with has what is asked for. Errors: FAILED_PRECONDITION.
   absl::Status CheckCalibration(const std::string& source_id, const RefinementRequest& request,
                                 const std::optional<jobs::UsedCalibration>& used) const;
+  /// Adds what CheckTable says of the request to the job's warnings; returns it where the job's
+  /// source does not say the same.
+  std::optional<jobs::JobWarning> WarnOfTable(const RefinementRequest& request,
+                                              const std::optional<jobs::UsedCalibration>& used,
+                                              jobs::Job& job) const;
   /// Whether the request's reference, if it has one, is one for this job; completes the request.
   /// Errors: NOT_FOUND, those of CheckReferenceJob and ResolveReference, FAILED_PRECONDITION (its
   /// volume is not stored here).

@@ -1,4 +1,5 @@
 // Second passes as jobs: the same bits as at once, whatever interrupts them, and what they lack.
+#include "kernels/ops/calibration_scope.h"
 #include "server/pipeline/refinement_record.h"
 #include "tests/server/fakes/fake_calibrations.h"
 #include "tests/server/pipeline/refinement_fixture.h"
@@ -269,6 +270,55 @@ TEST_F(SecondPassJobTest, ScatterWithoutAModelIsRefused) {
   request.refinement = recipe;
   EXPECT_THAT(std::string(Accept(request).status().message()),
               HasSubstr("refines with a scatter model, and the calibration 'with' has none"));
+  ExpectNothingHeld();
+}
+
+// The first volume has the scatter that the table's had, this one has not.
+TEST_F(SecondPassJobTest, ATableOfAVolumeWithItsScatterIsToldOf) {
+  AcquisitionRequest request = Counts();
+  ops::Calibration set;
+  set.water.coefficient = {1};
+  set.mu_water_per_mm = 0.02;
+  set.scatter_model = ops::ScatterModel{.scale = 1};
+  set.hounsfield = {.points = {{-990, -1000}, {0, 0}}};
+  set.hounsfield.made_with = ops::HounsfieldParts(set);
+  calibrations_.Add({.name = "table",
+                     .station_name = "room1",
+                     .detector = request.acquisition.detector,
+                     .valid_from = absl::Now() - absl::Hours(24),
+                     .valid_until = absl::Now() + absl::Hours(24),
+                     .created = absl::Now() - absl::Hours(1),
+                     .has_bone = true,
+                     .has_scatter_model = true,
+                     .crc32c = 3,
+                     .bytes = 1000},
+                    set);
+  const auto calibration_warnings = [](const jobs::Job& job) {
+    std::vector<std::string> texts;
+    for (const jobs::JobWarning& warning : job.warnings) {
+      if (warning.kind == jobs::WarningKind::kCalibration) texts.push_back(warning.text);
+    }
+    return texts;
+  };
+  const std::string id = Acquire(request);
+  EXPECT_THAT(calibration_warnings(Job(id)), ElementsAre());
+
+  const auto metal = Refine(id, SecondPassRecipe(kMetal));
+  ASSERT_TRUE(metal.ok()) << metal.status();
+  EXPECT_THAT(calibration_warnings(**metal), ElementsAre()) << "has its scatter, too";
+  AwaitEnd((*metal)->id);
+
+  const auto scatter = Refine(id, SecondPassRecipe({.scatter = true}));
+  ASSERT_TRUE(scatter.ok()) << scatter.status();
+  EXPECT_THAT(calibration_warnings(**scatter),
+              ElementsAre(HasSubstr("the HU table of calibration 'table' was measured with other "
+                                    "corrections than are applied now: scatter was not corrected "
+                                    "then")));
+  EXPECT_THAT((*scatter)->result.warnings, ElementsAre((*scatter)->warnings.back().text));
+  // What it computes is others' to test, and takes a minute.
+  EXPECT_TRUE(service_->engine->Cancel((*scatter)->id, absl::CancelledError("enough")).ok());
+  EXPECT_EQ(AwaitEnd((*scatter)->id).state, JobState::kCancelled);
+  EXPECT_THAT(calibration_warnings(Job(id)), ElementsAre()) << "of its own volume it is right";
   ExpectNothingHeld();
 }
 
