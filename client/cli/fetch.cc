@@ -171,7 +171,7 @@ absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
       absl::StrCat(options.out.string(), ": ", GridText(wire::ToProto(sink.grid())), ", HU\n"),
       {{"job_id", options.job_id},
        {"out", options.out.string()},
-       {"format", options.out.extension().string().substr(1)},
+       {"format", formats::VolumeEnding(options.out).substr(1)},
        {"grid", ToJson(wire::ToProto(sink.grid()))}});
 }
 
@@ -179,7 +179,7 @@ absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
 /// written, or like a typo of one that is, does not become a directory.
 absl::StatusOr<bool> WantsFile(const Options& options) {
   if (!options.format.empty()) return options.format != "dicom";
-  const std::string ending = options.out.extension().string();
+  const std::string ending = formats::VolumeEnding(options.out);
   const std::vector<std::string> written = formats::VolumeEndings();
   if (std::ranges::find(written, ending) != written.end()) return true;
   const std::string meant = ending.empty() ? "" : DidYouMean(ending, written);
@@ -216,12 +216,12 @@ void AddFetchCommand(flags::Command program) {
       "Examples:\n"
       "  isocenter fetch JOB --out series              a directory of .dcm files\n"
       "  isocenter fetch JOB --out study7 --deidentify --keep dates --deidentify-key trial.key\n"
-      "  isocenter fetch JOB --out v.nii               Hounsfield units as float32, with the grid\n"
+      "  isocenter fetch JOB --out v.nii.gz            Hounsfield units as float32, with the grid\n"
       "Into a directory that holds files only those of the same names are replaced, with "
       "--overwrite and where the "
       "fetch has all of them.");
   AddJobArgument(command, o.job_id).Required();
-  command.Add("--out", o.out, "directory (DICOM), or file: .mha, .mhd, .nii")
+  command.Add("--out", o.out, "directory (DICOM), or file: .mha, .mhd, .nii, .nii.gz")
       .Required()
       .Type("PATH");
   command.Add("--format", o.format, "of the result (default: as the name of --out says)")

@@ -60,8 +60,7 @@ absl::Status Write(const Volume& volume, const VolumeGrid& grid, int subsamples,
 std::vector<std::filesystem::path> MaterialTruthFiles(const std::filesystem::path& truth) {
   std::vector<std::filesystem::path> files;
   for (const physics::Material& material : physics::TissueMaterials()) {
-    files.push_back(truth.parent_path() / absl::StrCat(truth.stem().string(), "-", material.name,
-                                                       truth.extension().string()));
+    files.push_back(formats::WithNameSuffix(truth, absl::StrCat("-", material.name)));
   }
   return files;
 }

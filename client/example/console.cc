@@ -17,7 +17,7 @@ namespace v1 = isocenter::v1;
 constexpr char kHeader[] = R"(
   patient_study { patient_id: "EXAMPLE" patient_name: "Water^Ball" }
   detector { columns: 155 rows: 120 pitch_u_mm: 2.464 pitch_v_mm: 2.464 }
-  pixel_type: PIXEL_TYPE_UINT16_COUNTS i0_counts: 60000 frame_count: 200
+  station_name: "EXAMPLE" pixel_type: PIXEL_TYPE_UINT16_COUNTS i0_counts: 60000 frame_count: 200
   circular { source_to_isocenter_mm: 750 source_to_detector_mm: 1200 arc_deg: 220 })";
 
 // What the detector reads of a ball of water, 80 mm in radius, in the isocentre.

@@ -28,10 +28,11 @@ std::string Named(const Destination& destination) {
 
 absl::Status CheckEnding(const Destination& to) {
   const std::vector<std::string>& endings = to.endings;
-  if (endings.empty() ||
-      std::ranges::find(endings, to.path.extension().string()) != endings.end()) {
-    return absl::OkStatus();
-  }
+  const std::string name = to.path.filename().string();
+  const auto is_of_name = [&name](const std::string& ending) {
+    return name.size() > ending.size() && name.ends_with(ending);
+  };
+  if (endings.empty() || std::ranges::any_of(endings, is_of_name)) return absl::OkStatus();
   return flags::WrongUsage(
       absl::StrCat(Named(to), "; legal is a file that ends in ", absl::StrJoin(endings, " or ")));
 }

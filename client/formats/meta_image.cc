@@ -1,7 +1,5 @@
 #include "client/formats/meta_image.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "client/formats/gzip/inflated_file.h"
 #include "kernels/base/status_macros.h"
 #include "proto/volume/headers.h"
 
@@ -118,79 +117,35 @@ class PlainData : public MetaImageData {
   absl::Status Read(uint64_t offset, std::span<std::byte> bytes) override {
     return file_.ReadAt(begin_ + offset, bytes);
   }
-  bool HasMore() override { return false; }  // FindData has compared
+  absl::StatusOr<bool> HasMore() override { return false; }  // FindData has compared
 
  private:
   InputFile file_;
   uint64_t begin_;
 };
 
-/// zlib or gzip data, inflated as they are read.
+/// zlib or gzip data.
 class DeflatedData : public MetaImageData {
  public:
-  DeflatedData(InputFile file, uint64_t begin)
-      : file_(std::move(file)), next_input_(begin), buffer_(1 << 18) {
-    initialised_ = inflateInit2(&stream_, 15 + 32) == Z_OK;  // 32: detect zlib or gzip
-  }
-  ~DeflatedData() override {
-    if (initialised_) inflateEnd(&stream_);
-  }
+  DeflatedData(InflatedFile file, std::string name)
+      : file_(std::move(file)), name_(std::move(name)) {}
   absl::Status Read(uint64_t offset, std::span<std::byte> bytes) override {
-    if (!initialised_) return absl::ResourceExhaustedError("zlib cannot be initialised");
-    if (offset < position_) {
+    if (offset < file_.position()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(file_.name(), " is compressed and can be read only forwards"));
+          absl::StrCat(name_, " is compressed and can be read only forwards"));
     }
     std::vector<std::byte> skipped;
-    while (position_ < offset) {
-      skipped.resize(std::min<uint64_t>(offset - position_, 1 << 18));
-      ISO_RETURN_IF_ERROR(Inflate(skipped));
+    while (file_.position() < offset) {
+      skipped.resize(std::min<uint64_t>(offset - file_.position(), 1 << 18));
+      ISO_RETURN_IF_ERROR(file_.Read(skipped));
     }
-    return Inflate(bytes);
+    return file_.Read(bytes);
   }
-  bool HasMore() override {
-    std::byte more;
-    return initialised_ && Inflate({&more, 1}).ok();
-  }
+  absl::StatusOr<bool> HasMore() override { return file_.HasMore(); }
 
  private:
-  absl::Status Inflate(std::span<std::byte> bytes) {
-    while (!bytes.empty()) {
-      if (stream_.avail_in == 0) {
-        const uint64_t count = std::min<uint64_t>(buffer_.size(), file_.size() - next_input_);
-        if (count == 0) return Truncated();
-        ISO_RETURN_IF_ERROR(file_.ReadAt(next_input_, std::span(buffer_).first(count)));
-        next_input_ += count;
-        stream_.next_in = reinterpret_cast<Bytef*>(buffer_.data());
-        stream_.avail_in = static_cast<uInt>(count);
-      }
-      const size_t wanted = std::min<size_t>(bytes.size(), 1 << 30);
-      stream_.next_out = reinterpret_cast<Bytef*>(bytes.data());
-      stream_.avail_out = static_cast<uInt>(wanted);
-      const int result = inflate(&stream_, Z_NO_FLUSH);
-      const size_t done = wanted - stream_.avail_out;
-      bytes = bytes.subspan(done);
-      position_ += done;
-      if (result == Z_STREAM_END && !bytes.empty()) return Truncated();
-      if (result != Z_OK && result != Z_STREAM_END) {
-        return absl::DataLossError(absl::StrCat(file_.name(), ": compressed data are damaged (",
-                                                stream_.msg ? stream_.msg : "zlib", ")"));
-      }
-    }
-    return absl::OkStatus();
-  }
-  absl::Status Truncated() const {
-    return absl::DataLossError(absl::StrCat(file_.name(),
-                                            " is truncated: the compressed data end after ",
-                                            position_, " bytes of voxels"));
-  }
-
-  InputFile file_;
-  uint64_t next_input_;
-  std::vector<std::byte> buffer_;
-  z_stream stream_{};
-  bool initialised_ = false;
-  uint64_t position_ = 0;
+  InflatedFile file_;
+  std::string name_;
 };
 
 absl::Status ReadSize(const Tags& tags, MetaImageHeader& header) {
@@ -293,7 +248,11 @@ absl::StatusOr<MetaImageHeader> ReadMetaImageHeader(const std::filesystem::path&
 
 absl::StatusOr<std::unique_ptr<MetaImageData>> MetaImageData::Open(const MetaImageHeader& header) {
   ISO_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(header.data_path));
-  if (header.compressed) return std::make_unique<DeflatedData>(std::move(file), header.data_offset);
+  if (header.compressed) {
+    ISO_ASSIGN_OR_RETURN(InflatedFile inflated,
+                         InflatedFile::Open(std::move(file), header.data_offset));
+    return std::make_unique<DeflatedData>(std::move(inflated), header.data_path.string());
+  }
   return std::make_unique<PlainData>(std::move(file), header.data_offset);
 }
 
@@ -315,7 +274,8 @@ absl::StatusOr<Volume> ReadMetaImage(const std::filesystem::path& path) {
                  header.stored_bytes, [&data](uint64_t offset, std::span<std::byte> bytes) {
                    return data->Read(offset, bytes);
                  }));
-  if (data->HasMore()) return TooLong(path.string(), header, "more are in the compressed data");
+  ISO_ASSIGN_OR_RETURN(const bool has_more, data->HasMore());
+  if (has_more) return TooLong(path.string(), header, "more are in the compressed data");
   return WithRightHandedGrid(std::move(volume), path.string());
 }
 

@@ -46,7 +46,8 @@ class MetaImageData {
   /// forwards. Errors: DATA_LOSS, INVALID_ARGUMENT (backwards).
   virtual absl::Status Read(uint64_t offset, std::span<std::byte> bytes) = 0;
   /// After the last element that the header tells of: whether compressed data go on.
-  virtual bool HasMore() = 0;
+  /// Errors: DATA_LOSS (they do not end as they should).
+  virtual absl::StatusOr<bool> HasMore() = 0;
 };
 
 /// Errors: as ReadMetaImageHeader.

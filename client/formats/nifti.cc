@@ -1,19 +1,17 @@
 #include "client/formats/nifti.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/formats/element_type.h"
-#include "client/formats/file.h"
+#include "client/formats/gzip/inflated_file.h"
 #include "kernels/base/status_macros.h"
 #include "proto/volume/headers.h"
 
@@ -22,24 +20,44 @@ namespace {
 
 constexpr size_t kHeaderBytes = 348;
 
-struct GzCloser {
-  void operator()(gzFile_s* file) const { gzclose(file); }
-};
-using GzHandle = std::unique_ptr<gzFile_s, GzCloser>;
-
-absl::Status ReadExactly(gzFile_s* file, std::span<std::byte> bytes, const std::string& name) {
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const unsigned wanted = static_cast<unsigned>(std::min<size_t>(bytes.size() - done, 1 << 28));
-    const int got = gzread(file, bytes.data() + done, wanted);
-    if (got <= 0) {
-      return absl::DataLossError(absl::StrCat(
-          name, " is truncated or damaged: ", bytes.size() - done, " bytes are missing"));
+/// What is in a file, which gzip may have compressed.
+class Content {
+ public:
+  static absl::StatusOr<Content> Open(const std::filesystem::path& path) {
+    ISO_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+    const uint64_t bytes = file.size();
+    std::array<std::byte, 2> magic{};
+    if (bytes >= magic.size()) ISO_RETURN_IF_ERROR(file.ReadAt(0, magic));
+    if (magic != std::array{std::byte{0x1f}, std::byte{0x8b}}) {
+      return Content(std::move(file), bytes);
     }
-    done += got;
+    ISO_ASSIGN_OR_RETURN(InflatedFile inflated, InflatedFile::Open(std::move(file), 0));
+    return Content(std::move(inflated), bytes);
   }
-  return absl::OkStatus();
-}
+  absl::Status Read(std::span<std::byte> bytes) {
+    if (auto* inflated = std::get_if<InflatedFile>(&file_)) return inflated->Read(bytes);
+    ISO_RETURN_IF_ERROR(std::get<InputFile>(file_).ReadAt(position_, bytes));
+    position_ += bytes.size();
+    return absl::OkStatus();
+  }
+  absl::StatusOr<bool> HasMore() {
+    if (auto* inflated = std::get_if<InflatedFile>(&file_)) return inflated->HasMore();
+    return position_ < stored_bytes_;
+  }
+  uint64_t stored_bytes() const { return stored_bytes_; }
+  /// More than they can be.
+  uint64_t possible_bytes() const {
+    return stored_bytes_ * (std::holds_alternative<InflatedFile>(file_) ? kLargestDeflateRatio : 1);
+  }
+
+ private:
+  Content(std::variant<InputFile, InflatedFile> file, uint64_t stored_bytes)
+      : file_(std::move(file)), stored_bytes_(stored_bytes) {}
+
+  std::variant<InputFile, InflatedFile> file_;
+  uint64_t stored_bytes_;
+  uint64_t position_ = 0;
+};
 
 /// Fields of the 348-byte header at their offsets (nifti1.h of the NIfTI-1 standard).
 class Header {
@@ -111,9 +129,9 @@ Affine IndexToRas(const Header& h) {
   return m;
 }
 
-absl::StatusOr<Header> ReadHeader(gzFile_s* file, const std::string& name) {
+absl::StatusOr<Header> ReadHeader(Content& content, const std::string& name) {
   Header header;
-  ISO_RETURN_IF_ERROR(ReadExactly(file, header.bytes, name));
+  ISO_RETURN_IF_ERROR(content.Read(header.bytes));
   header.swapped = header.Get<int32_t>(0) != int{kHeaderBytes};
   if (header.Get<int32_t>(0) != int{kHeaderBytes} ||
       std::memcmp(header.bytes.data() + 344, "n+1", 4) != 0) {
@@ -180,29 +198,27 @@ absl::StatusOr<VolumeGrid> GridOf(const Header& header, const std::string& name)
 
 absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
   const std::string name = path.string();
-  ISO_ASSIGN_OR_RETURN(const InputFile plain, InputFile::Open(path));
-  GzHandle file(gzopen(path.c_str(), "rb"));  // reads plain files, too
-  if (!file) return absl::InternalError(absl::StrCat("cannot open ", name));
-  ISO_ASSIGN_OR_RETURN(const Header header, ReadHeader(file.get(), name));
+  ISO_ASSIGN_OR_RETURN(Content content, Content::Open(path));
+  ISO_ASSIGN_OR_RETURN(const Header header, ReadHeader(content, name));
   Volume volume;
   ISO_ASSIGN_OR_RETURN(volume.grid, GridOf(header, name));
   const auto [nx, ny, nz] = std::array{volume.grid.nx, volume.grid.ny, volume.grid.nz};
   ISO_ASSIGN_OR_RETURN(const int64_t voxels, CheckedVoxelCount(nx, ny, nz, name));
   ISO_ASSIGN_OR_RETURN(const VoxelCoding coding, CodingOf(header, name));
   ISO_ASSIGN_OR_RETURN(const size_t gap, GapOf(header, name));
-  const uint64_t possible = plain.size() * (gzdirect(file.get()) ? 1 : kLargestDeflateRatio);
-  if (uint64_t(voxels) * ElementBytes(coding.type) > possible) {
+  if (uint64_t(voxels) * ElementBytes(coding.type) > content.possible_bytes()) {
     return absl::DataLossError(absl::StrCat(name, " is truncated: ", nx, " x ", ny, " x ", nz,
-                                            " voxels cannot be in ", plain.size(), " bytes"));
+                                            " voxels cannot be in ", content.stored_bytes(),
+                                            " bytes"));
   }
   std::vector<std::byte> skipped(gap);
-  ISO_RETURN_IF_ERROR(ReadExactly(file.get(), skipped, name));
-  ISO_ASSIGN_OR_RETURN(volume.voxels,
-                       ReadVoxels(name, voxels, coding, plain.size(), [&](uint64_t, auto bytes) {
-                         return ReadExactly(file.get(), bytes, name);
-                       }));
+  ISO_RETURN_IF_ERROR(content.Read(skipped));
+  ISO_ASSIGN_OR_RETURN(
+      volume.voxels, ReadVoxels(name, voxels, coding, content.stored_bytes(),
+                                [&content](uint64_t, auto bytes) { return content.Read(bytes); }));
   // Of another size or type, voxels would stand in wrong places.
-  if (std::byte more; gzread(file.get(), &more, 1) > 0) {
+  ISO_ASSIGN_OR_RETURN(const bool has_more, content.HasMore());
+  if (has_more) {
     return absl::InvalidArgumentError(absl::StrCat(
         name, " has more data than its header says: dim ", nx, " x ", ny, " x ", nz,
         " with voxels of ", ElementBytes(coding.type), " bytes needs ",
@@ -214,10 +230,17 @@ absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
 absl::StatusOr<NiftiWriter> NiftiWriter::Create(const std::filesystem::path& path,
                                                 const VolumeGrid& grid) {
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
-  ISO_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
-  const std::string header = volume_file::NiftiHeader(grid);
-  ISO_RETURN_IF_ERROR(file.Write(std::as_bytes(std::span(header))));
-  return NiftiWriter(std::move(file), grid.voxels());
+  const auto with_header = [&grid](auto file) -> absl::StatusOr<NiftiWriter> {
+    const std::string header = volume_file::NiftiHeader(grid);
+    ISO_RETURN_IF_ERROR(file.Write(std::as_bytes(std::span(header))));
+    return NiftiWriter(std::move(file), grid.voxels());
+  };
+  if (path.extension() == ".gz") {
+    ISO_ASSIGN_OR_RETURN(GzipFile packed, GzipFile::Create(path));
+    return with_header(std::move(packed));
+  }
+  ISO_ASSIGN_OR_RETURN(OutputFile plain, OutputFile::Create(path));
+  return with_header(std::move(plain));
 }
 
 absl::Status NiftiWriter::Append(std::span<const float> voxels) {
@@ -226,14 +249,14 @@ absl::Status NiftiWriter::Append(std::span<const float> voxels) {
         absl::StrCat(voxels.size(), " voxels given where ", missing_, " are missing"));
   }
   missing_ -= static_cast<int64_t>(voxels.size());
-  return file_.Write(std::as_bytes(voxels));
+  return std::visit([voxels](auto& file) { return file.Write(std::as_bytes(voxels)); }, file_);
 }
 
 absl::Status NiftiWriter::Finish() {
   if (missing_ != 0) {
     return absl::FailedPreconditionError(absl::StrCat(missing_, " voxels are missing"));
   }
-  return file_.Commit();
+  return std::visit([](auto& file) { return file.Commit(); }, file_);
 }
 
 }  // namespace isocenter::formats

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/formats/file.h"
+#include "client/formats/gzip/gzip_file.h"
 #include "client/formats/volume.h"
 
 namespace isocenter::formats {
@@ -16,11 +18,13 @@ namespace isocenter::formats {
 /// Reads a three-dimensional NIfTI-1 file, either byte order, rescaled by scl_slope and scl_inter.
 /// The grid comes from the sform, else the qform, else the spacing alone; NIfTI's RAS axes become
 /// LPS. Errors: NOT_FOUND, INVALID_ARGUMENT (not NIfTI-1, unsupported type, more than one volume, a
-/// sheared sform), DATA_LOSS (truncated).
+/// sheared sform), DATA_LOSS (truncated, compressed data that are damaged or have another
+/// checksum), RESOURCE_EXHAUSTED (more voxels than memory).
 absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path);
 
-/// Writes float32 voxels in order into a .nii, without holding the volume in memory. The grid
-/// becomes the sform, of scanner coordinates, in NIfTI's RAS axes.
+/// Writes float32 voxels in order into a .nii, or compressed by gzip into a .nii.gz, without
+/// holding the volume in memory. The grid becomes the sform, of scanner coordinates, in NIfTI's RAS
+/// axes.
 class NiftiWriter {
  public:
   /// Errors: INVALID_ARGUMENT (an illegal grid), those of OutputFile.
@@ -32,9 +36,10 @@ class NiftiWriter {
   absl::Status Finish();
 
  private:
-  NiftiWriter(OutputFile file, int64_t missing) : file_(std::move(file)), missing_(missing) {}
+  using AnyFile = std::variant<OutputFile, GzipFile>;
+  NiftiWriter(AnyFile file, int64_t missing) : file_(std::move(file)), missing_(missing) {}
 
-  OutputFile file_;
+  AnyFile file_;
   int64_t missing_;
 };
 

@@ -1,12 +1,24 @@
 #include "client/formats/volume_writer.h"
 
+#include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
 
+std::string VolumeEnding(const std::filesystem::path& path) {
+  const std::string last = path.extension().string();
+  return last == ".gz" && path.stem().extension() == ".nii" ? ".nii.gz" : last;
+}
+
+std::filesystem::path WithNameSuffix(const std::filesystem::path& path, absl::string_view suffix) {
+  const std::string ending = VolumeEnding(path), name = path.filename().string();
+  return path.parent_path() /
+         absl::StrCat(name.substr(0, name.size() - ending.size()), suffix, ending);
+}
+
 absl::StatusOr<VolumeWriter> VolumeWriter::Create(const std::filesystem::path& path,
                                                   const VolumeGrid& grid) {
-  if (path.extension() == ".nii") {
+  if (const std::string ending = VolumeEnding(path); ending == ".nii" || ending == ".nii.gz") {
     ISO_ASSIGN_OR_RETURN(NiftiWriter writer, NiftiWriter::Create(path, grid));
     return VolumeWriter(std::move(writer));
   }

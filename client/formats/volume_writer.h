@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "client/formats/meta_image.h"
 #include "client/formats/nifti.h"
 #include "client/formats/volume.h"
@@ -17,7 +18,13 @@
 namespace isocenter::formats {
 
 /// Of the names of files that VolumeWriter writes.
-inline std::vector<std::string> VolumeEndings() { return {".mha", ".mhd", ".nii"}; }
+inline std::vector<std::string> VolumeEndings() { return {".mha", ".mhd", ".nii", ".nii.gz"}; }
+
+/// What a file's name ends in: one of VolumeEndings, else its last extension.
+std::string VolumeEnding(const std::filesystem::path& path);
+
+/// The name of another volume of the same kind: "v.nii.gz" and "-1" become "v-1.nii.gz".
+std::filesystem::path WithNameSuffix(const std::filesystem::path& path, absl::string_view suffix);
 
 /// Writes float32 voxels in order, without holding the volume in memory.
 class VolumeWriter {

@@ -181,6 +181,12 @@ class TransferQueue {
   /// instances were put into the queue.
   absl::StatusOr<int64_t> Send(const std::string& job_id, const std::string& destination,
                                bool again, absl::Time now);
+  /// As Send, of many jobs, with one write that reaches the disk for 20,000 instances (and the rest
+  /// of the job that they end in). Returns the outcome of each, in order: one that fails alone does
+  /// not keep others back; of a write that fails all jobs in it and after it have its error.
+  std::vector<absl::StatusOr<int64_t>> SendAll(const std::vector<std::string>& job_ids,
+                                               const std::string& destination, bool again,
+                                               absl::Time now);
   /// Queues failed instances again, and has what waits for its next attempt be due now, also where
   /// its destination pauses; empty strings mean all. Returns how many are tried now. Errors:
   /// NOT_FOUND (the destination is not configured).
@@ -201,6 +207,10 @@ class TransferQueue {
   TransferQueue(Database database, std::filesystem::path results)
       : results_(std::move(results)), database_(std::move(database)) {}
   /// Errors: NOT_FOUND, naming those that are configured.
+  /// Of one job, within a transaction, with the outcome of Send. Errors: those of Database.
+  absl::Status SendStored(const std::string& job_id, const Destination& destination, bool again,
+                          absl::Time now, absl::StatusOr<int64_t>& outcome)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Destination> Configured(const std::string& destination) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Runs `body` as a transaction that survives a loss of power.

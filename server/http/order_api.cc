@@ -25,15 +25,16 @@ absl::StatusOr<Response> Send(const WebEnvironment& environment, const Call& cal
   const std::string& id = call.arguments[0];
   ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
   ISO_ASSIGN_OR_RETURN(const std::string destination, TextOf(body, "destination"));
+  ISO_ASSIGN_OR_RETURN(const bool again, BooleanOf(body, "again"));
   call.about.destination = destination.substr(0, 64);
   ISO_RETURN_IF_ERROR(environment.table.Get(id).status());
   if (environment.transfers == nullptr) {
     return absl::NotFoundError("no DICOM destination is configured");
   }
-  ISO_RETURN_IF_ERROR(environment.transfers->Send(id, destination));
-  spdlog::info("event=send_requested job={} destination='{}' by=\"{}\"", id, destination,
-               call.caller.name);
-  return JsonAnswer({{"job_id", id}, {"destination", destination}});
+  ISO_ASSIGN_OR_RETURN(const int queued, environment.transfers->Send(id, destination, again));
+  spdlog::info("event=send_requested job={} destination='{}' by=\"{}\" again={} instances={}", id,
+               destination, call.caller.name, again, queued);
+  return JsonAnswer({{"job_id", id}, {"destination", destination}, {"newly_queued", queued}});
 }
 
 Json OfferJson(const RefinementOffer& offer) {

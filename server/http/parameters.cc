@@ -101,6 +101,14 @@ absl::StatusOr<double> NumberOf(const Json& body, const std::string& key) {
   return absl::InvalidArgumentError(absl::StrCat(key, " is not a number"));
 }
 
+absl::StatusOr<bool> BooleanOf(const Json& body, const std::string& key) {
+  const auto found = body.find(key);
+  if (found == body.end() || found->is_null()) return false;
+  if (found->is_boolean()) return found->get<bool>();
+  return absl::InvalidArgumentError(
+      absl::StrCat(key, " is ", found->dump().substr(0, 64), "; legal is true or false"));
+}
+
 absl::StatusOr<jobs::JobFilter> FilterOf(const Request& request) {
   jobs::JobFilter filter{.protocol = request.Parameter("protocol").value_or(""),
                          .accession_number = request.Parameter("accession_number").value_or(""),

@@ -31,6 +31,9 @@ absl::StatusOr<std::string> TextOf(const Json& body, const std::string& key);
 /// A number of the body; 0 where it is not given. Errors: INVALID_ARGUMENT (not a number).
 absl::StatusOr<double> NumberOf(const Json& body, const std::string& key);
 
+/// A boolean of the body; false where it is not given. Errors: INVALID_ARGUMENT (not a boolean).
+absl::StatusOr<bool> BooleanOf(const Json& body, const std::string& key);
+
 /// Which jobs a listing shows. Errors: INVALID_ARGUMENT (a state).
 absl::StatusOr<jobs::JobFilter> FilterOf(const Request& request);
 

@@ -108,4 +108,10 @@ absl::StatusOr<int> QueuedTransfers::TryNow(const std::string& destination) {
   return static_cast<int>(count);
 }
 
+absl::StatusOr<int> QueuedTransfers::Send(const std::string& job_id, const std::string& destination,
+                                          bool again) {
+  ISO_ASSIGN_OR_RETURN(const int64_t count, queue_.Send(job_id, destination, again, clock_()));
+  return static_cast<int>(count);
+}
+
 }  // namespace isocenter::http

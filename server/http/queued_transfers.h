@@ -27,9 +27,8 @@ class QueuedTransfers : public Transfers {
                                     const std::string& page_token) override;
   absl::StatusOr<int> Retry(const std::string& job_id, const std::string& destination) override;
   absl::StatusOr<int> TryNow(const std::string& destination) override;
-  absl::Status Send(const std::string& job_id, const std::string& destination) override {
-    return queue_.Enqueue(job_id, destination, clock_());
-  }
+  absl::StatusOr<int> Send(const std::string& job_id, const std::string& destination,
+                           bool again) override;
   absl::Status CheckDelivered(const std::string& job_id) override {
     return queue_.CheckDelivered(job_id);
   }

@@ -61,9 +61,10 @@ class Transfers {
   /// What waits for another attempt is tried at once. Returns how many instances. Errors:
   /// NOT_FOUND.
   virtual absl::StatusOr<int> TryNow(const std::string& destination) = 0;
-  /// Puts a job's result into a destination's queue. Errors: those of
-  /// archive::TransferQueue::Enqueue.
-  virtual absl::Status Send(const std::string& job_id, const std::string& destination) = 0;
+  /// Puts a job's result into a destination's queue; with `again` also what the destination has.
+  /// Returns how many instances were put there. Errors: those of archive::TransferQueue::Send.
+  virtual absl::StatusOr<int> Send(const std::string& job_id, const std::string& destination,
+                                   bool again) = 0;
   /// FAILED_PRECONDITION while a destination has still to get the job's result.
   virtual absl::Status CheckDelivered(const std::string& job_id) = 0;
 };

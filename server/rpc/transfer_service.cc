@@ -146,6 +146,12 @@ absl::StatusOr<std::vector<jobs::JobSnapshot>> Chosen(const jobs::JobTable& tabl
   }
 }
 
+void LogSend(const std::string& job_id, const std::string& destination, const std::string& caller,
+             bool again, int64_t queued) {
+  spdlog::info("event=send_requested job={} destination='{}' by=\"{}\" again={} instances={}",
+               job_id, destination, caller, again, queued);
+}
+
 }  // namespace
 
 v1::Transfer ToProto(const archive::Transfer& transfer) {
@@ -205,8 +211,7 @@ absl::Status TransferService::Send(const v1::SendJobRequest& request, const std:
   ISO_ASSIGN_OR_RETURN(const int64_t queued,
                        queue_->Send(request.job_id(), destination, request.again(), clock_()));
   response.set_newly_queued_count(static_cast<uint32_t>(queued));
-  spdlog::info("event=send_requested job={} destination='{}' by=\"{}\" again={} instances={}",
-               request.job_id(), destination, caller, request.again(), queued);
+  LogSend(request.job_id(), destination, caller, request.again(), queued);
   ISO_ASSIGN_OR_RETURN(const std::vector<archive::Transfer> sent,
                        queue_->List({.job_id = request.job_id(), .destination = destination}, 1));
   if (!sent.empty()) *response.mutable_transfer() = ToProto(sent.front());
@@ -225,23 +230,6 @@ void TransferService::OnSendJob(UnaryCall<v1::SendJobRequest, v1::SendJobRespons
   call.Answer(sent);
 }
 
-absl::Status TransferService::SendOne(const jobs::Job& job, const v1::SendJobsRequest& request,
-                                      const std::string& destination, const std::string& caller,
-                                      v1::SentJob& answer) {
-  answer.set_job_id(job.id);
-  answer.set_series_instance_uid(job.result.series_instance_uid);
-  v1::SendJobRequest one;
-  one.set_job_id(job.id);
-  one.set_destination(destination);
-  one.set_again(request.again());
-  v1::SendJobResponse sent;
-  absl::Status status = Send(one, caller, sent);
-  answer.set_newly_queued_count(sent.newly_queued_count());
-  if (sent.has_transfer()) *answer.mutable_transfer() = std::move(*sent.mutable_transfer());
-  if (!status.ok()) answer.set_error_message(std::string(status.message()));
-  return status;
-}
-
 void TransferService::OnSendJobs(UnaryCall<v1::SendJobsRequest, v1::SendJobsResponse>& call) {
   const Permit& permit = call.permit();
   const v1::SendJobsRequest& request = call.request();
@@ -251,11 +239,25 @@ void TransferService::OnSendJobs(UnaryCall<v1::SendJobsRequest, v1::SendJobsResp
   if (!destination.ok()) return call.Answer(destination.status());
   const absl::StatusOr<std::vector<jobs::JobSnapshot>> jobs = Chosen(table_, *choice);
   if (!jobs.ok()) return call.Answer(jobs.status());
-  for (const jobs::JobSnapshot& job : *jobs) {
-    const absl::Status sent =
-        SendOne(*job, request, *destination, permit.caller(), *call.response().add_job());
-    permit.Record(audit::Action::kSend, *job, sent,
+  std::vector<std::string> ids;
+  for (const jobs::JobSnapshot& job : *jobs) ids.push_back(job->id);
+  const std::vector<absl::StatusOr<int64_t>> outcomes =
+      queue_->SendAll(ids, *destination, request.again(), clock_());
+  for (size_t i = 0; i < jobs->size(); ++i) {
+    const jobs::Job& job = *(*jobs)[i];
+    permit.Record(audit::Action::kSend, job, outcomes[i].status(),
                   [&](audit::Event& event) { event.destination = *destination; });
+    v1::SentJob& answer = *call.response().add_job();
+    answer.set_job_id(job.id);
+    answer.set_series_instance_uid(job.result.series_instance_uid);
+    if (!outcomes[i].ok()) {
+      answer.set_error_message(std::string(outcomes[i].status().message()));
+      continue;
+    }
+    answer.set_newly_queued_count(static_cast<uint32_t>(*outcomes[i]));
+    LogSend(job.id, *destination, permit.caller(), request.again(), *outcomes[i]);
+    const auto sent = queue_->List({.job_id = job.id, .destination = *destination}, 1);
+    if (sent.ok() && !sent->empty()) *answer.mutable_transfer() = ToProto(sent->front());
   }
   call.Answer(absl::OkStatus());
 }

@@ -42,10 +42,6 @@ class TransferService : public SingleRequestService<v1::TransferService> {
   absl::StatusOr<std::string> DestinationOf(const std::string& named) const;
   absl::Status Send(const v1::SendJobRequest& request, const std::string& caller,
                     v1::SendJobResponse& response);
-  /// One of several; what is wrong with it stands in the answer, and is returned.
-  absl::Status SendOne(const jobs::Job& job, const v1::SendJobsRequest& request,
-                       const std::string& destination, const std::string& caller,
-                       v1::SentJob& answer);
 
   jobs::JobTable& table_;
   archive::TransferQueue* const queue_;

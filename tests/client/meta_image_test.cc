@@ -97,6 +97,12 @@ TEST(MetaImage, ReadsCompressedData) {
 
   WriteBytes(directory / "v.mha", header + packed.substr(0, packed.size() / 2));
   EXPECT_EQ(ReadMetaImage(directory / "v.mha").status().code(), absl::StatusCode::kDataLoss);
+  std::string wrong_checksum = packed;
+  wrong_checksum.back() ^= 1;
+  for (const std::string& data : {wrong_checksum, packed.substr(0, packed.size() - 1)}) {
+    WriteBytes(directory / "v.mha", header + data);
+    EXPECT_EQ(ReadMetaImage(directory / "v.mha").status().code(), absl::StatusCode::kDataLoss);
+  }
   packed[packed.size() / 2] ^= 0x55;
   WriteBytes(directory / "v.mha", header + packed.substr(0, packed.size() - 8));
   EXPECT_FALSE(ReadMetaImage(directory / "v.mha").ok());

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <random>
 
 #include "client/formats/raw_volume.h"
 #include "client/formats/volume_input.h"
@@ -18,6 +20,18 @@ using client_test::Bytes;
 using client_test::TemporaryDirectory;
 using client_test::WriteBytes;
 using testing::HasSubstr;
+
+constexpr size_t kGzipHeaderBytes = 10;  // RFC 1952: their changes need not matter
+
+/// As gzip makes it of `bytes`.
+std::string Gzipped(const std::string& bytes) {
+  TemporaryDirectory directory;
+  const std::string path = directory / "packed";
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, bytes.data(), bytes.size());
+  gzclose(file);
+  return client_test::ReadBytes(path);
+}
 
 /// A header with fields at the offsets of nifti1.h: 2 x 1 x 2 voxels of int16, no transform.
 class NiftiBytes {
@@ -90,12 +104,62 @@ TEST(Nifti, QformRotatesByItsQuaternion) {
 TEST(Nifti, RescalesAndReadsGzip) {
   TemporaryDirectory directory;
   const std::string bytes = NiftiBytes().Set<float>(112, 2).Set<float>(116, -1000).str();
-  gzFile file = gzopen((directory / "v.nii.gz").c_str(), "wb");
-  gzwrite(file, bytes.data(), bytes.size());
-  gzclose(file);
+  WriteBytes(directory / "v.nii.gz", Gzipped(bytes));
   const absl::StatusOr<Volume> volume = ReadVolume(directory / "v.nii.gz");
   ASSERT_TRUE(volume.ok()) << volume.status();
   EXPECT_EQ(volume->voxels, (std::vector<float>{-998, -996, -994, -992}));
+}
+
+TEST(Nifti, SeveralGzipMembersAreOneFile) {
+  const std::string bytes = NiftiBytes().str();
+  for (const size_t cut : {size_t{1}, size_t{348}, bytes.size() - 1}) {
+    const absl::StatusOr<Volume> volume =
+        Read(Gzipped(bytes.substr(0, cut)) + Gzipped(bytes.substr(cut)));
+    ASSERT_TRUE(volume.ok()) << cut << volume.status();
+    EXPECT_EQ(volume->voxels, (std::vector<float>{1, 2, 3, 4}));
+  }
+}
+
+// Every cut, and a changed bit in every byte of the compressed data and their checksum.
+TEST(Nifti, DamagedGzipIsNeverAnotherVolume) {
+  const std::string packed = Gzipped(NiftiBytes().str());
+  for (size_t cut = 0; cut < packed.size(); ++cut) {
+    EXPECT_FALSE(Read(packed.substr(0, cut)).ok()) << cut;
+  }
+  const absl::Status short_of_checksum = Read(packed.substr(0, packed.size() - 1)).status();
+  EXPECT_EQ(short_of_checksum.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(short_of_checksum.message()),
+              HasSubstr("is truncated: the compressed data end after 360 bytes"));
+  size_t refused = 0;
+  for (size_t at = kGzipHeaderBytes; at < packed.size(); ++at) {
+    std::string damaged = packed;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x40);
+    const absl::StatusOr<Volume> read = Read(damaged);
+    refused += !read.ok();
+    // Deflate can say the same bytes in several ways.
+    if (read.ok()) EXPECT_EQ(read->voxels, (std::vector<float>{1, 2, 3, 4})) << at;
+  }
+  EXPECT_GT(refused, packed.size() / 2);
+  std::string wrong_checksum = packed;
+  wrong_checksum[packed.size() - 8] ^= 1;
+  EXPECT_THAT(std::string(Read(wrong_checksum).status().message()),
+              HasSubstr("compressed data are damaged after 360 bytes (incorrect data check)"));
+}
+
+// Ten million zeros in a few kilobytes, behind a header of 16 bytes of voxels.
+TEST(Nifti, WhatGzipHidesBehindTheVoxelsIsNotInflated) {
+  const std::string bomb = Gzipped(NiftiBytes().str() + std::string(10'000'000, '\0'));
+  ASSERT_LT(bomb.size(), 60'000u);
+  EXPECT_THAT(std::string(Read(bomb).status().message()),
+              HasSubstr("more data than its header says"));
+}
+
+TEST(Nifti, AHeaderMayNotClaimMoreThanGzipCanHavePacked) {
+  const std::string claim = Gzipped(
+      NiftiBytes().Set<int16_t>(42, 4096).Set<int16_t>(44, 4096).Set<int16_t>(46, 4096).str());
+  const absl::Status status = Read(claim).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("4096 x 4096 x 4096 voxels cannot be in"));
 }
 
 TEST(Nifti, HostileFilesAreRefused) {
@@ -134,9 +198,7 @@ TEST(Nifti, ALargeFileMayNotClaimMoreThanThereIs) {
                                 .Set<int16_t>(46, 4096)
                                 .Set<int16_t>(70, 2)
                                 .str();
-  gzFile file = gzopen(path.c_str(), "wb");
-  gzwrite(file, bytes.data(), bytes.size());
-  gzclose(file);
+  WriteBytes(path, Gzipped(bytes));
   std::filesystem::resize_file(path, 64 << 20);  // a hole
   const absl::Status status = ReadNifti(path).status();
   // On machines whose memory would do, the data end.
@@ -219,12 +281,76 @@ TEST(NiftiWriter, ReadsBackAsItWasWritten) {
   EXPECT_EQ(back->grid.direction, volume.grid.direction);
 }
 
-TEST(NiftiWriter, RefusesAnotherNumberOfVoxels) {
+/// Of so many voxels that the buffers of zlib's streams are filled more than once.
+Volume NoisyVolume() {
+  Volume volume{.grid = OddGrid(), .voxels = {}};
+  volume.grid.nx = volume.grid.ny = volume.grid.nz = 64;
+  std::minstd_rand random(7);
+  for (int64_t i = 0; i < volume.grid.voxels(); ++i) {
+    volume.voxels.push_back(static_cast<float>(random() % 2000) - 1000.25F);
+  }
+  return volume;
+}
+
+TEST(NiftiWriter, GzHoldsWhatThePlainFileHas) {
   TemporaryDirectory directory;
-  absl::StatusOr<NiftiWriter> writer = NiftiWriter::Create(directory / "v.nii", OddGrid());
-  ASSERT_TRUE(writer.ok());
-  EXPECT_FALSE(writer->Append(std::vector<float>(5)).ok());
-  EXPECT_EQ(writer->Finish().code(), absl::StatusCode::kFailedPrecondition);
+  const Volume volume = NoisyVolume();
+  ASSERT_TRUE(WriteVolume(directory / "v.nii", volume).ok());
+  ASSERT_TRUE(WriteVolume(directory / "v.nii.gz", volume).ok());
+  const std::string plain = client_test::ReadBytes(directory / "v.nii");
+  std::string inflated(plain.size() + 1, '\0');
+  const std::string packed_path = directory / "v.nii.gz";
+  gzFile file = gzopen(packed_path.c_str(), "rb");
+  EXPECT_FALSE(gzdirect(file));
+  EXPECT_EQ(gzread(file, inflated.data(), inflated.size()), static_cast<int>(plain.size()));
+  EXPECT_EQ(gzclose(file), Z_OK);
+  inflated.pop_back();
+  EXPECT_TRUE(inflated == plain);
+  const absl::StatusOr<Volume> back = ReadVolume(packed_path);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->voxels, volume.voxels);
+  EXPECT_LT(std::filesystem::file_size(packed_path), plain.size());
+}
+
+TEST(NiftiWriter, GzIsTheSameFileForTheSameVolumeHoweverItIsWritten) {
+  TemporaryDirectory directory;
+  const Volume volume = NoisyVolume();
+  ASSERT_TRUE(WriteVolume(directory / "a.nii.gz", volume).ok());
+  absl::StatusOr<NiftiWriter> writer = NiftiWriter::Create(directory / "b.nii.gz", volume.grid);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  for (size_t at = 0; at < volume.voxels.size(); at += 1 << 12) {
+    ASSERT_TRUE(writer->Append(std::span(volume.voxels).subspan(at, 1 << 12)).ok());
+  }
+  ASSERT_TRUE(writer->Finish().ok());
+  EXPECT_TRUE(client_test::ReadBytes(directory / "a.nii.gz") ==
+              client_test::ReadBytes(directory / "b.nii.gz"));
+}
+
+TEST(NiftiWriter, RefusesAnotherNumberOfVoxelsAndLeavesWhatWasThere) {
+  for (const char* name : {"v.nii", "v.nii.gz"}) {
+    TemporaryDirectory directory;
+    WriteBytes(directory / name, "older");
+    {
+      absl::StatusOr<NiftiWriter> writer = NiftiWriter::Create(directory / name, OddGrid());
+      ASSERT_TRUE(writer.ok());
+      EXPECT_FALSE(writer->Append(std::vector<float>(5)).ok());
+      EXPECT_TRUE(writer->Append(std::vector<float>(3)).ok());
+      EXPECT_EQ(writer->Finish().code(), absl::StatusCode::kFailedPrecondition);
+    }
+    EXPECT_EQ(client_test::ReadBytes(directory / name), "older");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(
+                                std::filesystem::path(directory / name).parent_path()),
+                            std::filesystem::directory_iterator()),
+              1);
+  }
+}
+
+TEST(VolumeNames, KeepTheirWholeEnding) {
+  EXPECT_EQ(VolumeEnding("a/v.nii.gz"), ".nii.gz");
+  EXPECT_EQ(VolumeEnding("v.nii"), ".nii");
+  EXPECT_EQ(VolumeEnding("v.mha.gz"), ".gz");
+  EXPECT_EQ(WithNameSuffix("a.b/v.1.nii.gz", "-2"), "a.b/v.1-2.nii.gz");
+  EXPECT_EQ(WithNameSuffix("v.mha", "-water"), "v-water.mha");
 }
 
 }  // namespace

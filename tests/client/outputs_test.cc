@@ -194,6 +194,7 @@ std::vector<Written> AllWritten() {
                  ".csv",
                  true});
   all.push_back({{"fetch", "job-1", "--server", "127.0.0.1:1", "--out"}, ".nii", true});
+  all.push_back({{"fetch", "job-1", "--server", "127.0.0.1:1", "--out"}, ".nii.gz", true});
   all.push_back({{"calibrations", "get", "s", "--server", "127.0.0.1:1", "--out"}, "", true});
   all.push_back({and_then(beads, {"--matrices"}), ".csv", true});
   all.push_back({and_then(beads, {"--matrices", "here.csv", "--picture"}), ".png", false});

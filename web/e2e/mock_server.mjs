@@ -331,7 +331,7 @@ export class MockServer {
     const source = this.jobs.get(jobId);
     if (!source) throw new Refusal(404, 'NOT_FOUND', `there is no job '${jobId}'`);
     this.orders.push({ order, ...body });
-    if (order === 'send') return { job_id: jobId, destination: body.destination };
+    if (order === 'send') return { job_id: jobId, destination: body.destination, newly_queued: body.again || body.destination !== 'WORKSTATION' ? 3 : 0 };
     if (this.framesGone) throw new Refusal(409, 'FAILED_PRECONDITION', `the frames of job '${jobId}' are kept no longer`);
     const job_id = `${jobId}-refined`;
     const made = fixtures.job({ job_id, protocol: body.protocol, state: 'refining', job_class: 'interactive', refines_job_id: jobId, source_job_ids: [jobId] });

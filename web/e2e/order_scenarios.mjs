@@ -1,6 +1,9 @@
 // What is made of a finished volume, and of a destination that takes nothing.
 import assert from 'node:assert/strict';
+import { violations } from './axe.mjs';
 import { DONE, LIVE, eventually, job, shown } from './helpers.mjs';
+
+const said = (page, text) => page.getByRole('log').getByText(text).first().waitFor({ state: 'attached' });
 
 export const orderScenarios = {
   async 'download: every format, by keys alone'({ page, open }) {
@@ -30,8 +33,24 @@ export const orderScenarios = {
     await page.getByLabel('Destination').selectOption('WORKSTATION');
     await page.getByRole('dialog').getByRole('button', { name: 'Send', exact: true }).click();
     await eventually('the order', () => server.orders.length === 1);
-    assert.deepEqual(server.orders[0], { order: 'send', destination: 'WORKSTATION' });
+    assert.deepEqual(server.orders[0], { order: 'send', destination: 'WORKSTATION', again: false });
     await shown(page.getByRole('heading', { name: 'Destinations of this volume' }));
+    await said(page, /WORKSTATION has the volume already, or it is on its way; nothing was added/);
+  },
+
+  async 'send again: what a destination has, when that is said'({ page, open, server }) {
+    await open(job(DONE));
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Destination').selectOption('WORKSTATION');
+    await shown(dialog.getByText('What the destination has already is not sent again.'));
+    await dialog.getByRole('checkbox', { name: 'Send again what it has' }).check();
+    await shown(dialog.getByText('For one that has lost what it had.'));
+    assert.deepEqual(await violations(page, { within: 'dialog', contrast: true }), []);
+    await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+    await eventually('the order', () => server.orders.length === 1);
+    assert.equal(server.orders[0].again, true);
+    await said(page, /The volume is in the queue of WORKSTATION/);
   },
 
   async 'refine: what the service offers; a refusal is said in its words'({ page, open, server, allow }) {

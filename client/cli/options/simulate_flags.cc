@@ -189,7 +189,10 @@ void AddTruthFlags(flags::Command command, SimulateOptions& o) {
       .Add("--matrices", o.matrices,
            "also write the matrices to this .csv, as a calibration would deliver them")
       .Type("FILE");
-  command.Add("--truth", o.truth, "also write the object in HU to this .mha").Type("FILE");
+  command
+      .Add("--truth", o.truth,
+           "also write the object in HU to this file: .mha, .mhd, .nii, .nii.gz")
+      .Type("FILE");
   command.AddSwitch("--truth-materials", o.truth_materials,
                     "beside --truth, with --physics: also volumes of water, bone and titanium in "
                     "NAME-water.mha and so on, as shares of 1 at their own density");

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/flags/wrong_usage.h"
+#include "client/formats/volume_writer.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/gating/along_cycle.h"
 
@@ -82,8 +83,7 @@ std::filesystem::path GateFile(const std::string& out, const GatingFlags& flags,
   if (flags.gates == 0) return path;
   const int digits = flags.gates > 10 ? 2 : 1;
   static_assert(recon::kMostPhases <= 100);
-  return path.parent_path() / absl::StrFormat("%s-%0*d%s", path.stem().string(), digits, index,
-                                              path.extension().string());
+  return formats::WithNameSuffix(path, absl::StrFormat("-%0*d", digits, index));
 }
 
 }  // namespace isocenter::cli

@@ -89,7 +89,7 @@ void AddCorrectionFlags(flags::Command correct, ReconstructOptions& o) {
   correct
       .Add("--reference", o.reference,
            "earlier volume of the same patient that --self-calibrate looks at, too: .mha, .mhd, "
-           ".nii or the directory of a DICOM CT series")
+           ".nii, .nii.gz or the directory of a DICOM CT series")
       .Type("FILE");
   correct
       .Add("--matrices-out", o.matrices_out,
@@ -124,7 +124,7 @@ void AddDeviceFlags(flags::Command device, ReconstructOptions& o) {
 
 void AddReconstructFlags(flags::Command command, ReconstructOptions& o) {
   const flags::Option grid = AddAcquisitionFlags(command, o.acquisition);
-  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii").Required().Type("FILE");
+  command.Add("--out", o.out, "volume in HU, .mha, .mhd, .nii or .nii.gz").Required().Type("FILE");
   AddOverwriteFlag(command, o.overwrite);
   command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
       .ShowDefault()

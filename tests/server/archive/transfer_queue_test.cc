@@ -435,5 +435,53 @@ TEST_F(TransferQueueTest, LengthsNameEveryConfiguredDestination) {
   EXPECT_FALSE(lengths.at("VNA").oldest.has_value());
 }
 
+/// Transactions in a write-ahead log that has not begun anew: the last frame of each has the size
+/// of the database in its header (https://www.sqlite.org/fileformat.html#walformat).
+int TransactionsOf(const fs::path& log) {
+  std::ifstream file(log, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto number = [&bytes](size_t at) {
+    uint32_t value = 0;
+    for (size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<uint8_t>(bytes[i]);
+    return value;
+  };
+  if (bytes.size() < 32) return 0;
+  const size_t frame = 24 + number(8);
+  int count = 0;
+  for (size_t at = 32; at + frame <= bytes.size(); at += frame) count += number(at + 4) != 0;
+  return count;
+}
+
+TEST_F(TransferQueueTest, ManyJobsAreQueuedByOneTransaction) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 20; ++i) {
+    ids.push_back(absl::StrCat("job", i));
+    Store(ids.back(), 2, {});
+  }
+  ids.insert(ids.begin() + 3, "unknown");
+  const fs::path log = directory_.path() / "archive" / "index.sqlite-wal";
+  const int before = TransactionsOf(log);
+  ASSERT_GT(before, 0) << log;
+  int heard = 0;
+  queue().SetListener([&heard] { ++heard; });
+  const auto outcomes = queue().SendAll(ids, "PACS", /*again=*/false, now_);
+  queue().SetListener(nullptr);
+  EXPECT_EQ(TransactionsOf(log), before + 1);
+  EXPECT_EQ(heard, 1);
+  ASSERT_THAT(outcomes, SizeIs(21));
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (i == 3) {
+      EXPECT_EQ(outcomes[i].status().code(), absl::StatusCode::kNotFound);
+      continue;
+    }
+    ASSERT_TRUE(outcomes[i].ok()) << outcomes[i].status();
+    EXPECT_EQ(*outcomes[i], 2) << ids[i];
+    EXPECT_THAT(Counts(ids[i], "PACS"), ElementsAre(Pair(TransferState::kQueued, 2)));
+  }
+  for (const auto& refused : queue().SendAll({"job0", "job1"}, "ELSEWHERE", false, now_)) {
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kNotFound);
+  }
+}
+
 }  // namespace
 }  // namespace isocenter::archive

@@ -456,10 +456,11 @@ class FakeTransfers : public http::Transfers {
     if (destination != "PACS") return absl::NotFoundError("configured are: PACS");
     return 7;
   }
-  absl::Status Send(const std::string&, const std::string& destination) override {
+  absl::StatusOr<int> Send(const std::string&, const std::string& destination,
+                           bool again) override {
     if (destination != "PACS") return absl::NotFoundError("configured are: PACS");
     ++sends_;
-    return absl::OkStatus();
+    return again ? 5 : 0;
   }
   absl::Status CheckDelivered(const std::string&) override { return delivered_; }
   http::TransferFilter filter_;
@@ -571,6 +572,16 @@ TEST_F(WebTest, AResultIsSentWhereAnOperatorWants) {
   EXPECT_EQ(ask(kOperatorToken, {{"destination", "ELSEWHERE"}}).status, 404);
   EXPECT_EQ(ask(kOperatorToken, {{"destination", 3}}).status, 400);
   EXPECT_EQ(transfers.sends_, 1);
+
+  EXPECT_EQ(ask(kOperatorToken, {{"destination", "PACS"}, {"again", false}}).json()["newly_queued"],
+            0);
+  EXPECT_EQ(ask(kOperatorToken, {{"destination", "PACS"}, {"again", true}}).json()["newly_queued"],
+            5);
+  EXPECT_EQ(ask(kConsoleToken, {{"destination", "PACS"}, {"again", true}}).status, 403);
+  const HttpAnswer unclear = ask(kOperatorToken, {{"destination", "PACS"}, {"again", "yes"}});
+  EXPECT_EQ(unclear.status, 400);
+  EXPECT_THAT(unclear.body, HasSubstr("legal is true or false"));
+  EXPECT_EQ(transfers.sends_, 3);
 }
 
 }  // namespace

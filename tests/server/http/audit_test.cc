@@ -55,10 +55,9 @@ class OneDestination : public http::Transfers {
     if (destination != "PACS") return absl::NotFoundError("configured are: PACS");
     return 7;
   }
-  absl::Status Send(const std::string&, const std::string& destination) override {
+  absl::StatusOr<int> Send(const std::string&, const std::string& destination, bool) override {
     if (destination != "PACS") return absl::NotFoundError("configured are: PACS");
-    ++sends_;
-    return absl::OkStatus();
+    return ++sends_;
   }
   absl::Status CheckDelivered(const std::string&) override { return absl::OkStatus(); }
   int sends_ = 0;

@@ -71,14 +71,15 @@ function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) 
   const store = useStore();
   const { data, error } = useAsked<Transfers>('transfers', { page_size: 1 }, 0);
   const [chosen, setChosen] = useState('');
+  const [again, setAgain] = useState(false);
   const destination = chosen || data?.destinations[0]?.name || '';
   const stuck = data?.destinations.find((d) => d.name === destination && isStuck(d));
   return (
     <Confirm
       title="Send this volume" action="Send" onClose={onClose} impossible={!destination}
       onConfirm={async () => {
-        await store.api.post(`jobs/${encodeURIComponent(jobId)}:send`, { destination });
-        store.say(`The volume is in the queue of ${destination}.`);
+        const { newly_queued } = await store.api.post<{ newly_queued: number }>(`jobs/${encodeURIComponent(jobId)}:send`, { destination, again });
+        store.say(newly_queued > 0 ? `The volume is in the queue of ${destination}.` : alreadyThere(destination, again));
         store.refresh();
         go(href(['jobs', jobId], { tab: 'dicom' }));
       }}
@@ -97,9 +98,21 @@ function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) 
           {stuck.name} takes nothing: what is next has waited for {coarseSeconds(stuck.oldest_seconds ?? 0)}. This volume waits there, too. <DocsLink to="destinationStuck" />
         </p>
       )}
-      <p class="quiet">It goes into the queue of that destination. What the destination has already is not sent again.</p>
+      <div class="offers">
+        <label><input type="checkbox" checked={again} onChange={(event) => setAgain(event.currentTarget.checked)} /> Send again what it has</label>
+      </div>
+      <p class="quiet">
+        {again
+          ? 'All of it goes into the queue of that destination, also what it has confirmed; it is asked to keep it anew. For one that has lost what it had.'
+          : 'It goes into the queue of that destination. What the destination has already is not sent again.'}
+      </p>
     </Confirm>
   );
+}
+
+// What was on its way before stays there.
+function alreadyThere(destination: string, again: boolean): string {
+  return again ? `All of the volume is on its way to ${destination} already.` : `${destination} has the volume already, or it is on its way; nothing was added.`;
 }
 
 function RefineDialog({ jobId, hasPhases, onClose }: { jobId: string; hasPhases: boolean; onClose: () => void }) {
