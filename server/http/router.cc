@@ -40,6 +40,12 @@ std::optional<std::vector<std::string>> Match(const std::vector<std::string>& pa
   return arguments;
 }
 
+/// Verbs stand behind a colon; in other services behind a slash.
+std::string AsVerb(std::string path) {
+  if (const size_t slash = path.rfind('/'); slash != std::string::npos) path[slash] = ':';
+  return path;
+}
+
 bool Changes(const std::string& method) { return method != "GET" && method != "HEAD"; }
 
 absl::Status CheckContentType(const Request& request) {
@@ -87,7 +93,13 @@ Response Router::Answer(const Request& request) const {
     return ErrorAnswer(answer.status());
   }
   if (allowed.empty()) {
-    return ErrorAnswer(absl::NotFoundError(absl::StrCat("there is no ", request.path)));
+    const std::string verb = AsVerb(request.path);
+    const auto is_it = [parts = PartsOf(verb)](const Route& route) {
+      return Match(route.parts, parts).has_value();
+    };
+    const bool is_verb = std::ranges::any_of(routes_, is_it);
+    return ErrorAnswer(absl::NotFoundError(absl::StrCat(
+        "there is no ", request.path, is_verb ? absl::StrCat("; did you mean ", verb, "?") : "")));
   }
   const std::string names = absl::StrJoin(allowed, ", ");
   return ErrorAnswer(405, absl::InvalidArgumentError(

@@ -424,6 +424,10 @@ TEST_F(ApiTest, JobsAreCancelled) {
   EXPECT_EQ(job["error"]["code"], "CANCELLED");
   EXPECT_EQ(client().Post("/api/v1/jobs/" + id + ":cancel").status, 409);
   EXPECT_EQ(client().Post("/api/v1/jobs/none:cancel").status, 404);
+  const auto slash = client().Post("/api/v1/jobs/none/cancel");
+  EXPECT_EQ(slash.status, 404);
+  EXPECT_THAT(slash.body, HasSubstr("; did you mean /api/v1/jobs/none:cancel?"));
+  EXPECT_THAT(client().Post("/api/v1/jobs/none/stop").body, Not(HasSubstr("did you mean")));
 }
 
 TEST_F(ApiTest, TransfersAreEmptyWithoutDestinations) {
