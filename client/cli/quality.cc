@@ -202,8 +202,9 @@ void AddQualityCommand(flags::Command program) {
   trend.Footer(
       "Example:\n  isocenter quality trend --station room1 --every-days 31\n"
       "LEVEL: within; watch, from two thirds of the tolerance on; action, beyond it or not "
-      "measured.\nDRIFT is the line through five and more tests, where it is more than noise; "
-      "LEAVES, when it leaves the tolerance.");
+      "measured; not judged, where a disc that is gone would pass.\nDRIFT is the line through five "
+      "and more tests of a week and more, where it is more than noise; LEAVES, when it leaves the "
+      "tolerance.");
   AddServerFlags(trend, o.server);
   trend.Add("--station", o.station, "only of this station").Type("NAME").Identifier();
   trend.Add("--protocol", o.protocol, "only of this protocol").Type("NAME");

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
+#include "kernels/quality/constancy.h"
 #include "proto/wire/calibration.h"
 
 namespace isocenter::cli {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr double kWatchShare = 2.0 / 3;
 constexpr int kLeastForDrift = 5;
+constexpr double kLeastDaysForDrift = 7;
 constexpr double kDaysOfDrift = 30;
 constexpr double kMostDaysAhead = 3650;
 
@@ -39,7 +41,10 @@ struct Point {
 /// last point.
 std::optional<std::pair<double, double>> LineThrough(const std::vector<Point>& points) {
   const double n = static_cast<double>(points.size());
-  if (points.size() < kLeastForDrift) return std::nullopt;
+  if (points.size() < kLeastForDrift ||
+      points.back().days - points.front().days < kLeastDaysForDrift) {
+    return std::nullopt;
+  }
   double x = 0, y = 0;
   for (const Point& point : points) {
     x += point.days / n;
@@ -96,9 +101,12 @@ FigureTrend FigureOf(const v1::QualityMeasure& of_baseline,
     }
   }
   const double share = figure.share();
-  figure.level = !figure.latest || share > 1 ? ConstancyLevel::kAction
-                 : share > kWatchShare       ? ConstancyLevel::kWatch
-                                             : ConstancyLevel::kWithin;
+  const bool is_judged =
+      quality::WhyNotJudged({figure.name, figure.baseline, figure.tolerance}).empty();
+  figure.level = !is_judged                    ? ConstancyLevel::kNotJudged
+                 : !figure.latest || share > 1 ? ConstancyLevel::kAction
+                 : share > kWatchShare         ? ConstancyLevel::kWatch
+                                               : ConstancyLevel::kWithin;
   return figure;
 }
 
@@ -140,6 +148,8 @@ std::string JsonTimeOf(absl::Time time) {
 
 std::string LevelName(ConstancyLevel level) {
   switch (level) {
+    case ConstancyLevel::kNotJudged:
+      return "not judged";
     case ConstancyLevel::kWithin:
       return "within";
     case ConstancyLevel::kWatch:
@@ -156,7 +166,7 @@ double FigureTrend::share() const {
 }
 
 ConstancyLevel RoomTrend::level() const {
-  ConstancyLevel worst = ConstancyLevel::kWithin;
+  ConstancyLevel worst = ConstancyLevel::kNotJudged;
   for (const FigureTrend& figure : figures) worst = std::max(worst, figure.level);
   return worst;
 }

@@ -13,10 +13,11 @@
 
 namespace isocenter::cli {
 
-/// What is to be done about a figure: nothing; look at it again soon, from two thirds of the
+/// What is to be done about a figure: nothing can be said, since its baseline would let a worst
+/// case pass (quality::WhyNotJudged); nothing; look at it again soon, from two thirds of the
 /// tolerance on; correct its cause before patients are scanned, beyond the tolerance or when it
 /// could not be measured.
-enum class ConstancyLevel { kWithin, kWatch, kAction };
+enum class ConstancyLevel { kNotJudged, kWithin, kWatch, kAction };
 std::string LevelName(ConstancyLevel level);
 
 /// Of one figure; all in its unit.
@@ -27,7 +28,8 @@ struct FigureTrend {
   int tests = 0;                 // that measured it, the baseline included
   double mean = 0, sd = 0;       // of these; the deviation is 0 of one
   /// The line through them (least squares over their times), per 30 days. None of fewer than five
-  /// tests, or where it is less than twice its standard error: it would tell of noise.
+  /// tests or a week (tests of one morning differ by how the phantom lies), or where it is less
+  /// than twice its standard error: it would tell of noise.
   std::optional<double> drift;
   /// When that line leaves the tolerance; none where it does not within ten years.
   std::optional<absl::Time> leaves;

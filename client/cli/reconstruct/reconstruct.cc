@@ -44,6 +44,8 @@ namespace isocenter::cli {
 namespace {
 
 constexpr int64_t kMib = 1 << 20;
+// Water at 120 and at 40 keV has 0.016 and 0.027.
+constexpr double kLeastUsualMuWater = 0.015, kMostUsualMuWater = 0.03;
 
 /// What is known of a scan before a frame is read.
 struct Scan {
@@ -75,8 +77,26 @@ absl::StatusOr<PatientPosition> PatientPositionOf(const v1::AcquisitionHeader& h
   return ParsePatientPosition(position.empty() ? "HFS" : position);
 }
 
+/// Adds why --mu-water is not what the user may think.
+void WarnOfWater(const ReconstructOptions& options, Scan& scan) {
+  const double mu = options.fdk.mu_water_per_mm;
+  const ops::Calibration* const calibration = scan.acquisition.calibration.get();
+  if (calibration != nullptr && calibration->mu_water_per_mm > 0) {
+    if (mu == kMuWaterPerMm) return;
+    scan.warnings.push_back(
+        absl::StrFormat("--mu-water is %g and not used: calibration '%s' has %g", mu,
+                        calibration->name, calibration->mu_water_per_mm));
+  } else if (mu < kLeastUsualMuWater || mu > kMostUsualMuWater) {
+    scan.warnings.push_back(absl::StrFormat(
+        "--mu-water is %g; usual is %g to %g, in 1/mm: all HU go by it, and will be wrong if the "
+        "beam's is another",
+        mu, kLeastUsualMuWater, kMostUsualMuWater));
+  }
+}
+
 /// Adds why the volume's HU are not those of the room.
 void WarnOfHounsfield(const ReconstructOptions& options, Scan& scan) {
+  WarnOfWater(options, scan);
   if (scan.acquisition.pixel_type != recon::PixelType::kUint16Counts) return;
   const ops::Calibration* const calibration = scan.acquisition.calibration.get();
   const std::string& mode = scan.source->header().detector_mode();

@@ -63,6 +63,27 @@ TEST(Trend, ALineSaysWhenItLeavesTheTolerance) {
   EXPECT_NEAR(absl::ToUnixSeconds(*figure.leaves), kBegin + 200 * kDay, 60);
 }
 
+TEST(Trend, TestsOfOneMorningAreNoDrift) {
+  v1::ListQualityResponse list = Series({{0, 10}, {1, 10.1}, {2, 10.2}, {3, 10.3}, {4, 10.4}});
+  EXPECT_FALSE(Only(list).drift.has_value());
+  EXPECT_FALSE(Only(list).leaves.has_value());
+}
+
+TEST(Trend, WhatWouldPassWithoutItsDiscIsNotJudged) {
+  v1::ListQualityResponse list = Series({{0, 1.5}, {30, 0}});
+  for (v1::QualityResult& result : *list.mutable_result()) {
+    result.mutable_measure(0)->set_name("cnr_low-20");  // with a tolerance of 2
+  }
+  const std::vector<RoomTrend> rooms = TrendsOf(list.result());
+  EXPECT_EQ(rooms.front().level(), ConstancyLevel::kNotJudged);
+  EXPECT_THAT(TrendTable(rooms, ""), HasSubstr("not judged"));
+  // 3 is more than the tolerance: a disc that is gone would not pass.
+  for (v1::QualityResult& result : *list.mutable_result()) {
+    result.mutable_measure(0)->set_value(result.baseline() ? 3 : 0);
+  }
+  EXPECT_EQ(Only(list).level, ConstancyLevel::kAction);
+}
+
 TEST(Trend, NoiseIsNoDrift) {
   const FigureTrend figure =
       Only(Series({{0, 10}, {30, 10.4}, {60, 9.7}, {90, 10.3}, {120, 9.9}, {150, 10.2}}));
