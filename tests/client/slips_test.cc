@@ -380,8 +380,9 @@ TEST(Slips, ThatSpoilAScanOrAVolumeAreWarnedOf) {
   EXPECT_THAT(blank.err, HasSubstr("in 3 of 3 frames, of which the first is frame 0, all pixels"));
   EXPECT_THAT(blank.err, HasSubstr("warning: --voxel-mm is 50; usual is 0.01 to 10"));
   EXPECT_THAT(blank.err, Not(HasSubstr("--mu-water")));
-  EXPECT_THAT(RunCommand({"reconstruct", bundle, "--out", volume, "--mu-water", "0.05"}).err,
-              HasSubstr("warning: --mu-water is 0.05; usual is 0.015 to 0.03"));
+  EXPECT_THAT(
+      RunCommand({"reconstruct", bundle, "--out", volume, "--overwrite", "--mu-water", "0.05"}).err,
+      HasSubstr("warning: --mu-water is 0.05; usual is 0.015 to 0.03"));
   const Outcome displaced =
       RunCommand({"simulate", "--phantom", "head", "--out", directory / "d", "--frames", "9",
                   "--detector", "16x8", "--pitch-mm", "10", "--displace-px", "4"});
