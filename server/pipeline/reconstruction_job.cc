@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
-#include "kernels/base/steady_clock.h"
 #include "server/pipeline/job_record.h"
 #include "server/pipeline/runs/run_maker.h"
 
@@ -40,7 +39,7 @@ ReconstructionJob::ReconstructionJob(std::string id, AcquisitionRequest request,
       ledger_(spool_->states(), request_.missing_frames),
       phases_(spool_->phases(), PresentOf(spool_->states())),
       // Without a stream, as after a restart, the job waits for one.
-      console_deadline_(SteadyNow() + absent.limit),
+      console_deadline_(environment_.steady_clock() + absent.limit),
       last_frame_time_(accepted_time_) {
   if (spool_->finished()) input_ = InputState::kAnnounced;
 }

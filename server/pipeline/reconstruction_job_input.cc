@@ -6,7 +6,6 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/base/steady_clock.h"
 #include "kernels/ops/corrections.h"
 #include "server/pipeline/frames/measured_matrix.h"
 #include "server/pipeline/reconstruction_job.h"
@@ -202,7 +201,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
         sent_all_.reset();
         ++stream_;  // what this stream sends from now on is not taken
         input_ = InputState::kOpen;
-        console_deadline_ = SteadyNow() + absent_.limit;
+        console_deadline_ = environment_.steady_clock() + absent_.limit;
       }
     }
     present = ledger_.present();
@@ -312,7 +311,7 @@ void ReconstructionJob::Detach(int64_t stream) {
     producer_.reset();
     waits_for_room_.reset();
     if (input_ == InputState::kClosed) return;
-    console_deadline_ = SteadyNow() + absent_.limit;
+    console_deadline_ = environment_.steady_clock() + absent_.limit;
   }
   environment_.keeper.OnDeadlineSet();
   TellConsoleDeadline();
@@ -367,14 +366,14 @@ void ReconstructionJob::TellConsoleDeadline() {
   }
   if (deadline == told_deadline_) return;
   told_deadline_ = deadline;
-  const absl::Time until = Now() + (deadline - SteadyNow());
+  const absl::Time until = Now() + (deadline - environment_.steady_clock());
   environment_.table.Update(id_, [&](Job& job) { job.awaits_console_until = until; });
 }
 
 absl::Time ReconstructionJob::EndIfOverdue() {
-  if (console_deadline() <= SteadyNow()) GiveUpConsole();
+  if (console_deadline() <= environment_.steady_clock()) GiveUpConsole();
   // By the clock of the other deadlines, as of now.
-  return Now() + (console_deadline() - SteadyNow());
+  return Now() + (console_deadline() - environment_.steady_clock());
 }
 
 void ReconstructionJob::OnSuspended(const absl::Status& why) {
@@ -393,7 +392,10 @@ void ReconstructionJob::GiveUpConsole() {
   int present = 0;
   {
     absl::MutexLock lock(&mutex_);
-    if (IsOver(life_) || input_ == InputState::kClosed || SteadyNow() < console_deadline_) return;
+    if (IsOver(life_) || input_ == InputState::kClosed ||
+        environment_.steady_clock() < console_deadline_) {
+      return;
+    }
     console_deadline_ = absl::InfiniteFuture();
     present = ledger_.present();
     const bool good_enough = ledger_.MissingAtEnd().ok();
