@@ -103,11 +103,11 @@ export const keyboardUse = {
     await page.keyboard.press('Enter');
     await eventually('the destination has the focus', async () => (await page.evaluate(() => document.activeElement.tagName)) === 'SELECT');
     assert.equal((await focused(page)).name.startsWith('Destination'), true);
-    await page.keyboard.press('w');
+    await page.keyboard.press('c');
     await tabTo(page, 'Send');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByRole('log').getByText('The volume is in the queue of WORKSTATION.').first().waitFor({ state: 'attached' });
+    await page.getByRole('log').getByText('The volume is in the queue of CLOUD.').first().waitFor({ state: 'attached' });
     assert.deepEqual(server.changes, [`POST jobs/${DONE}:send`]);
     await shown(page.locator('tr[data-transfer]', { hasText: 'WORKSTATION' }));
     assert.equal((await focused(page)).name, 'Send', 'the focus is where it was');
