@@ -293,7 +293,10 @@ absl::Status Service::StartEngine() {
           .worklist_timeout = absl::Seconds(config.dicom_node().worklist().timeout_seconds()),
           .reports_procedure_steps = procedure_steps_ != nullptr,
           .trace_parent_of = TraceParentsOf(config.traces()),
-          .batch_jobs_per_caller = static_cast<int>(config.limits().batch_jobs_per_caller())});
+          .batch_jobs_per_caller = static_cast<int>(config.limits().batch_jobs_per_caller()),
+          .early_refinement_ended = [this](
+                                        absl::string_view outcome,
+                                        int /*frames*/) { metrics_->OnEarlyRefinement(outcome); }});
   engine_->Recover();
   if (replicated_spool_ != nullptr) replicated_spool_->StartReports();
   ISO_ASSIGN_OR_RETURN(peers_, rpc::PeerWatch::Start(config.cluster()));

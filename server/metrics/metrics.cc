@@ -105,6 +105,11 @@ struct Metrics::Impl {
           .Name("isocenter_jobs_resumed_total")
           .Help("Jobs that went on, by what had interrupted them.")
           .Register(*registry);
+  prometheus::Family<Counter>& early_refinements =
+      prometheus::BuildCounter()
+          .Name("isocenter_early_refinements_total")
+          .Help("Refinements that began while the arm turned, by what became of that work.")
+          .Register(*registry);
   prometheus::Family<Counter>& device_lost = prometheus::BuildCounter()
                                                  .Name("isocenter_device_lost_total")
                                                  .Help("Devices that failed and were set aside.")
@@ -246,6 +251,9 @@ Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
   for (const char* reason : {"console", "restart", "device"}) {
     impl_->resumed.Add({{"reason", reason}});
   }
+  for (const char* outcome : {"used", "given_up"}) {
+    impl_->early_refinements.Add({{"outcome", outcome}});
+  }
 }
 
 Metrics::~Metrics() { Stop(); }
@@ -353,6 +361,10 @@ void Metrics::OnComputed(const std::string& device, double voxel_updates, double
 
 void Metrics::OnJobResumed(absl::string_view reason) {
   impl_->resumed.Add({{"reason", std::string(reason)}}).Increment();
+}
+
+void Metrics::OnEarlyRefinement(absl::string_view outcome) {
+  impl_->early_refinements.Add({{"outcome", std::string(outcome)}}).Increment();
 }
 
 void Metrics::OnDeviceLost(const std::string& device) {

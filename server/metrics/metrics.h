@@ -162,6 +162,8 @@ class Metrics : public jobs::JobObserver {
   void OnJobResumed(absl::string_view reason) override;
   void OnDeviceLost(const std::string& device) override;
   void OnAcquisitionBegan(const jobs::Job&) override {}
+  /// As EngineOptions::early_refinement_ended.
+  void OnEarlyRefinement(absl::string_view outcome);
   /// One finished operation of the DICOM node; both are from small fixed sets.
   void OnDicomOperation(absl::string_view operation, absl::string_view outcome);
   /// A call or connection beyond the limits of one caller; `limit` is from a small fixed set.

@@ -4,6 +4,7 @@
 
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/pipeline/early/early_refinements.h"
 #include "server/pipeline/pair.h"
 #include "server/pipeline/subtraction_job.h"
 
@@ -43,6 +44,10 @@ void Acquisitions::OnFirstFrame(ReconstructionJob& job) {
   });
 }
 
+void Acquisitions::OnFrames(ReconstructionJob& job, int present) {
+  parts_.early.OnFrames(job.id(), present);
+}
+
 void Acquisitions::WhenIdentified(ReconstructionJob& job, std::function<void()> then) {
   orders_.WhenSettled(job.id(), [then = std::move(then)](bool) { then(); });
 }
@@ -59,11 +64,14 @@ void Acquisitions::FollowUp(const std::string& id, const jobs::StoredSeries& sto
       job.ok() ? refinements_.Follow(**job, stored, request, std::move(spool)) : job.status();
   // The volume is there; its refinement can still be asked for.
   if (!followed.ok()) {
+    parts_.early.GiveUp(id);
     spdlog::error("event=refinement_refused refines={} error=\"{}\"", id, followed.ToString());
   }
 }
 
 void Acquisitions::OnEnded(ReconstructionJob& job) {
+  const absl::StatusOr<jobs::JobSnapshot> ended = parts_.table.Get(job.id());
+  if (!ended.ok() || (*ended)->state != JobState::kCompleted) parts_.early.GiveUp(job.id());
   refinements_.ReleaseFrames(job.id());
   if (!job.request().pair_id.empty()) SubmitSubtraction(job.request().pair_id);
   parts_.seek_places();  // for the refinements of this job

@@ -38,6 +38,7 @@ class Acquisitions : public AcquisitionKeeper {
   void SubmitSubtraction(const std::string& pair_id);
 
   void OnFirstFrame(ReconstructionJob& job) override;
+  void OnFrames(ReconstructionJob& job, int present) override;
   void WhenIdentified(ReconstructionJob& job, std::function<void()> then) override;
   void OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) override;
   void OnEnded(ReconstructionJob& job) override;

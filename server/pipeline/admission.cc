@@ -11,6 +11,7 @@
 #include "server/base/log.h"
 #include "server/jobs/private_error.h"
 #include "server/pipeline/calibration_choice.h"
+#include "server/pipeline/early/early_refinements.h"
 #include "server/pipeline/facts.h"
 #include "server/pipeline/frames/frame_monitor.h"
 #include "server/pipeline/identity/same_acquisition.h"
@@ -186,8 +187,9 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> AcquisitionAdmission::MakeRun
   const scheduler::Urgency urgency{request.job_class, parts_.Now() + request.deadline};
   auto made = parts_.runs.Make(request, grid, urgency);
   // A refinement can begin again; a patient cannot be told to come back for it.
-  while (absl::IsResourceExhausted(made.status()) && request.job_class == jobs::JobClass::kLive &&
-         parts_.active.YieldOne()) {
+  const bool live = request.job_class == jobs::JobClass::kLive;
+  while (absl::IsResourceExhausted(made.status()) &&
+         (parts_.early.YieldOne() || (live && parts_.active.YieldOne()))) {
     made = parts_.runs.Make(request, grid, urgency);
   }
   return made;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "server/base/log.h"
+#include "server/pipeline/early/early_refinements.h"
 
 namespace isocenter::pipeline {
 
@@ -37,6 +38,7 @@ void DeviceLoss::Quarantine(scheduler::DeviceSlot& slot, const absl::Status& why
 }
 
 void DeviceLoss::ReplaceRuns() {
+  parts_.early.GiveUpAll();
   parts_.active.ReplaceLostRuns(parts_.runs, parts_.observer);
   if (parts_.scheduler.healthy_slots() > 0) {
     parts_.seek_places();

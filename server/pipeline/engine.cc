@@ -14,10 +14,18 @@ namespace isocenter::pipeline {
 Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> devices,
                EngineOptions options)
     : options_(std::move(options)),
-      parts_{environment,          options_, *this, runs_,
-             loaded_calibrations_, active_,  disk_, [this] { SeekPlaces(); }},
+      parts_{environment,
+             options_,
+             *this,
+             runs_,
+             loaded_calibrations_,
+             active_,
+             early_,
+             disk_,
+             [this] { SeekPlaces(); }},
       disk_(environment.results, environment.spool),
       active_([this] { WakeWatch(); }, parts_.seek_places),
+      early_(parts_),
       device_loss_(parts_),
       loaded_calibrations_(environment.calibrations, environment.scheduler.slots()[0]->host_memory),
       runs_(
@@ -40,7 +48,7 @@ Engine::~Engine() {
   parts_.scheduler.WhenFreed(nullptr);
   StopAdmitting();
   const auto await_admission = [this] {
-    for (const auto& lane : {quote_lane_, admission_lane_}) {
+    for (const auto& lane : {early_lane_, quote_lane_, admission_lane_}) {
       absl::Notification done;
       lane->Submit([&done] { done.Notify(); });
       done.WaitForNotification();
@@ -84,9 +92,15 @@ std::function<void()> WhileWanted(AcquisitionRequest request, std::function<bool
 }  // namespace
 
 void Engine::Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done) {
-  admission_lane_->Submit(WhileWanted(
-      std::move(request), std::move(wanted), std::move(done),
-      [this](AcquisitionRequest&& wanted_one) { return admission_.Admit(std::move(wanted_one)); }));
+  admission_lane_->Submit(
+      WhileWanted(std::move(request), std::move(wanted), std::move(done),
+                  [this](AcquisitionRequest&& wanted_one) {
+                    absl::StatusOr<Accepted> accepted = admission_.Admit(std::move(wanted_one));
+                    if (accepted.ok() && accepted->is_new) {
+                      early_lane_->Submit([this, job = accepted->job] { early_.Begin(*job); });
+                    }
+                    return accepted;
+                  }));
 }
 
 void Engine::Predict(AcquisitionRequest request, std::function<bool()> wanted, QuoteDone done) {
@@ -160,6 +174,7 @@ void Engine::SetDrained(std::optional<std::string> reason) {
 
 void Engine::StopAdmitting() {
   active_.Drain();
+  early_.Stop();
   refinements_.AwaitMade();
 }
 

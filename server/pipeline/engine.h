@@ -18,6 +18,7 @@
 #include "server/pipeline/active_jobs.h"
 #include "server/pipeline/admission.h"
 #include "server/pipeline/device_loss.h"
+#include "server/pipeline/early/early_refinements.h"
 #include "server/pipeline/engine_environment.h"
 #include "server/pipeline/orders/order_lookup.h"
 #include "server/pipeline/refinements.h"
@@ -122,6 +123,7 @@ class Engine : private JobKeeper {
 
   scheduler::PromisedDisk disk_;
   ActiveJobs active_;
+  EarlyRefinements early_;
   DeviceLoss device_loss_;
   // Whoever completes the volume of a job that has just left may still say that a device is lost:
   // the thread that would look for places, and finds no job, ends after the one that says so.
@@ -129,6 +131,9 @@ class Engine : private JobKeeper {
   const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ =
       admission_thread_.NewLane();
   const std::shared_ptr<scheduler::LaneExecutor::Lane> quote_lane_ =
+      admission_thread_.NewLane({.job_class = jobs::JobClass::kBatch});
+  /// No console waits for what is planned beyond its volume.
+  const std::shared_ptr<scheduler::LaneExecutor::Lane> early_lane_ =
       admission_thread_.NewLane({.job_class = jobs::JobClass::kBatch});
   LoadedCalibrations loaded_calibrations_;
   RunMaker runs_;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "kernels/base/steady_clock.h"
@@ -23,6 +24,8 @@
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {
+
+class EarlyRefinements;  // early/early_refinements.h
 
 /// What the engine works with; all of it outlives the engine.
 struct EngineEnvironment {
@@ -63,6 +66,9 @@ struct EngineOptions {
   std::function<std::string(const std::string& job_id, const std::string& told)> trace_parent_of;
   /// Batch acquisitions that one caller may have at once, where callers are known.
   int batch_jobs_per_caller = std::numeric_limits<int>::max();
+  /// What early passes came to: "used" by the refinement's job, or "given_up"; and over how many
+  /// first frames all was done. Null: nobody counts.
+  std::function<void(absl::string_view outcome, int frames)> early_refinement_ended;
   /// Called from any thread, also with locks held.
   std::function<absl::Time()> clock = absl::Now;
   /// What only counts seconds goes by it.
@@ -76,6 +82,7 @@ struct EngineParts : EngineEnvironment {
   RunMaker& runs;
   LoadedCalibrations& calibrations_in_memory;
   ActiveJobs& active;
+  EarlyRefinements& early;
   scheduler::PromisedDisk& disk;
   /// Looks for a slot for every job that has none, soon. From any thread.
   std::function<void()> seek_places;

@@ -53,6 +53,9 @@ class AcquisitionKeeper {
   virtual ~AcquisitionKeeper() = default;
   /// The first frame is in the spool. Once for each start of the service.
   virtual void OnFirstFrame(ReconstructionJob& job) = 0;
+  /// So many frames at the beginning are in the spool, and none of them has been given up. While
+  /// that is so, after each frame.
+  virtual void OnFrames(ReconstructionJob& job, int present) = 0;
   /// Calls `then` when it is known, as far as it ever will be, whose volume the job's is: now, or
   /// from another thread.
   virtual void WhenIdentified(ReconstructionJob& job, std::function<void()> then) = 0;
@@ -157,8 +160,8 @@ class ReconstructionJob : public ActiveJob {
   };
   absl::StatusOr<Intake> TakeIn(int64_t stream, const jobs::SpoolFrame& frame, absl::Time came);
   void OnAppended(int64_t stream, int index, absl::Time came, const absl::Status& status);
-  /// A frame is in the spool, of which `present` are now.
-  absl::Status OnCommitted(const std::vector<int>& overdue, int present);
+  /// A frame is in the spool, which has what `input` says.
+  absl::Status OnCommitted(const std::vector<int>& overdue, const Input& input);
   /// Records frames as lost. Errors: the spool's.
   absl::Status GiveUp(const std::vector<int>& indices);
   /// The end of input was announced, or all frames are here: nothing more will be waited for.

@@ -182,7 +182,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
                                    const absl::Status& status) {
   std::shared_ptr<FrameProducer> waiting, refused;
   std::vector<int> overdue;
-  int present = 0;
+  Input input;
   const bool damaged = absl::IsDataLoss(status);
   {
     absl::MutexLock lock(&mutex_);
@@ -204,7 +204,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
         console_deadline_ = environment_.steady_clock() + absent_.limit;
       }
     }
-    present = ledger_.present();
+    input = {.present = ledger_.present(), .lost = ledger_.lost(), .prefix = ledger_.prefix()};
     if (current) waiting = std::exchange(waits_for_room_, {}).lock();
   }
   if (!status.ok() && !damaged) return Fail(status);
@@ -215,20 +215,21 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
   }
   if (status.ok()) {
     environment_.observer.OnFrameSpooled(absl::ToDoubleSeconds(environment_.steady_clock() - came));
-    const absl::Status recorded = OnCommitted(overdue, present);
+    const absl::Status recorded = OnCommitted(overdue, input);
     if (!recorded.ok()) return Fail(recorded);
   }
   CloseInput();
   if (waiting != nullptr) waiting->OnRoom();
 }
 
-absl::Status ReconstructionJob::OnCommitted(const std::vector<int>& overdue, int present) {
-  if (present == 1) acquisitions_.OnFirstFrame(*this);
+absl::Status ReconstructionJob::OnCommitted(const std::vector<int>& overdue, const Input& input) {
+  if (input.present == 1) acquisitions_.OnFirstFrame(*this);
   ISO_RETURN_IF_ERROR(GiveUp(overdue));
   // The chunk goes first: what is left after the last frame should not wait for book-keeping.
   Schedule();
+  if (input.lost == 0) acquisitions_.OnFrames(*this, input.prefix);
   environment_.table.Update(id_, [&](Job& job) {
-    job.progress.frames_received = std::max(job.progress.frames_received, present);
+    job.progress.frames_received = std::max(job.progress.frames_received, input.present);
   });
   return absl::OkStatus();
 }

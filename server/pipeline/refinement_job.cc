@@ -67,6 +67,9 @@ void RefinementJob::SeekRun(RunMaker& runs) {
     input = input_.get();
   }
   if (input == nullptr || !SourceIsCompleted()) return;
+  if (auto early = input->take_early_run ? input->take_early_run() : nullptr) {
+    return StartRun(std::move(early));
+  }
   // Before it is tried: who holds what is missing may leave meanwhile.
   const bool others_hold = runs.in_use();
   auto run = runs.MakeRefinement(input->acquisition, input->calibration, grid_, request_, urgency_);

@@ -24,6 +24,9 @@ struct RefinementInput {
   recon::Acquisition acquisition;
   std::optional<jobs::UsedCalibration> calibration;  // that of their own job
   jobs::MissingFrames missing_frames;
+  /// Takes the run that began while the frames came, with what it has done; null, or of a null
+  /// result: there is none.
+  std::function<std::shared_ptr<RefinementRun>()> take_early_run;
 };
 
 /// One job that refines another one's volume. It waits until it has its input, its source is

@@ -9,6 +9,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/pipeline/calibration_choice.h"
+#include "server/pipeline/early/early_refinements.h"
 #include "server/pipeline/job_record.h"
 #include "server/pipeline/reference_job.h"
 #include "server/pipeline/refinement_record.h"
@@ -140,7 +141,8 @@ absl::Status Refinements::Follow(const Job& source, const jobs::StoredSeries& st
   absl::StatusOr<scheduler::DiskPromise> room = RoomFor(job);
   const absl::Status added =
       Add(std::move(job), std::move(refinement),
-          {std::move(spool), request.acquisition, request.calibration, request.missing_frames},
+          {std::move(spool), request.acquisition, request.calibration, request.missing_frames,
+           [this, id = source.id] { return parts_.early.Take(id); }},
           room.ok() ? *std::move(room) : scheduler::DiskPromise())
           .status();
   return absl::IsAlreadyExists(added) ? absl::OkStatus() : added;
@@ -158,9 +160,11 @@ absl::StatusOr<RefinementInput> Refinements::OpenInput(const std::string& source
 }
 
 std::shared_ptr<RefinementJob> Refinements::MakeJob(const Job& job, RefinementRequest request) {
-  return std::make_shared<RefinementJob>(
-      job, std::move(request), parts_.ForJobs(exporter_),
-      [this](const std::string& source_id) { EndUse(source_id); });
+  return std::make_shared<RefinementJob>(job, std::move(request), parts_.ForJobs(exporter_),
+                                         [this](const std::string& source_id) {
+                                           parts_.early.GiveUp(source_id);
+                                           EndUse(source_id);
+                                         });
 }
 
 absl::StatusOr<jobs::JobSnapshot> Refinements::Add(Job job, RefinementRequest request,

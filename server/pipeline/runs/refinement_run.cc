@@ -44,7 +44,30 @@ absl::Status RefinementRun::OpenReference(const std::string& job_id,
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> RefinementRun::AdvanceEarly(jobs::JobSpool& spool, int present) {
+  early_ = true;
+  if (refinement_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(refinement_, recon::NewRefinement(*plan_, registry_, place_.devices));
+  }
+  const recon::Chunk next = NextFrames();
+  const bool may_push = next.views > 0 && next.first_view + next.views <= present;
+  if (may_push) {
+    std::vector<ViewSource> sources;
+    for (int i = 0; i < next.views; ++i) {
+      sources.push_back({.view = next.first_view + i, .frame = next.first_view + i});
+    }
+    ISO_RETURN_IF_ERROR(PushToRefinement(spool, sources));
+  }
+  bool idle = false;
+  if (!may_push) {
+    ISO_ASSIGN_OR_RETURN(idle, refinement_->StepEarly());
+  }
+  if (BetterClassWaits()) ISO_RETURN_IF_ERROR(refinement_->TakeTrace().status());
+  return idle;
+}
+
 absl::StatusOr<bool> RefinementRun::Advance(jobs::JobSpool& spool, const FrameLedger& ledger) {
+  if (std::exchange(early_, false)) ISO_RETURN_IF_ERROR(refinement_->TakeTrace().status());
   bool done = false;
   switch (phase_) {
     case Phase::kReference:
@@ -69,12 +92,26 @@ absl::StatusOr<bool> RefinementRun::Advance(jobs::JobSpool& spool, const FrameLe
   return done;
 }
 
-absl::StatusOr<ops::RawFrames> RefinementRun::Load(jobs::JobSpool& spool, const FrameLedger& ledger,
-                                                   const recon::Chunk& views) {
+absl::StatusOr<ops::RawFrames> RefinementRun::Load(jobs::JobSpool& spool,
+                                                   std::span<const ViewSource> sources) {
   const recon::Acquisition& acquisition = basis_.acquisition;
-  const std::span<std::byte> pixels(pixels_->data(), views.views * FrameBytes(acquisition));
-  ISO_RETURN_IF_ERROR(LoadChunk(spool, acquisition, ledger.Sources(views), pixels, measured_));
-  return AsFrames(acquisition, views.views, pixels);
+  const auto views = static_cast<int>(sources.size());
+  const std::span<std::byte> pixels(pixels_->data(), views * FrameBytes(acquisition));
+  ISO_RETURN_IF_ERROR(LoadChunk(spool, acquisition, sources, pixels, measured_));
+  return AsFrames(acquisition, views, pixels);
+}
+
+recon::Chunk RefinementRun::NextFrames() const {
+  return {.first_view = frames_pushed_,
+          .views = std::min(basis_.chunk_views, basis_.views() - frames_pushed_)};
+}
+
+absl::Status RefinementRun::PushToRefinement(jobs::JobSpool& spool,
+                                             std::span<const ViewSource> sources) {
+  ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames, Load(spool, sources));
+  ISO_RETURN_IF_ERROR(refinement_->Push(frames, measured_.matrices, measured_.doses));
+  frames_pushed_ += static_cast<int>(sources.size());
+  return absl::OkStatus();
 }
 
 absl::Status RefinementRun::ReadReference() {
@@ -93,7 +130,7 @@ absl::Status RefinementRun::PushChunk(jobs::JobSpool& spool, const FrameLedger& 
                          recon::Reconstructor::Create(plan, registry_, place_.devices));
   }
   const recon::Chunk& chunk = plan.chunks[reconstructor_->next_chunk()];
-  ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames, Load(spool, ledger, chunk));
+  ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames, Load(spool, ledger.Sources(chunk)));
   ISO_RETURN_IF_ERROR(reconstructor_->Push(frames, measured_.matrices, measured_.doses));
   frames_backprojected_ += chunk.views;
   if (reconstructor_->next_chunk() == static_cast<int>(plan.chunks.size())) {
@@ -118,11 +155,10 @@ absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger&
   if (refinement_ == nullptr) {
     ISO_ASSIGN_OR_RETURN(refinement_, recon::NewRefinement(*plan_, registry_, place_.devices));
   }
-  const int views = std::min(basis_.chunk_views, basis_.views() - frames_pushed_);
-  ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames,
-                       Load(spool, ledger, {.first_view = frames_pushed_, .views = views}));
-  ISO_RETURN_IF_ERROR(refinement_->Push(frames, measured_.matrices, measured_.doses));
-  frames_pushed_ += views;
+  // Early, all may have been pushed.
+  if (const recon::Chunk next = NextFrames(); next.views > 0) {
+    ISO_RETURN_IF_ERROR(PushToRefinement(spool, ledger.Sources(next)));
+  }
   if (frames_pushed_ < basis_.views()) return absl::OkStatus();
   phase_ = Phase::kRefining;
   if (reference_) {
@@ -166,12 +202,15 @@ bool RefinementRun::BetterClassWaits() const {
 }
 
 absl::Status RefinementRun::TakeTrace() {
-  absl::StatusOr<std::vector<recon::DeviceSpan>> spans = std::vector<recon::DeviceSpan>();
-  if (reconstructor_ != nullptr) spans = reconstructor_->TakeTrace();
-  if (refinement_ != nullptr) spans = refinement_->TakeTrace();
-  ISO_RETURN_IF_ERROR(spans.status());
-  const size_t room = kMostSpans - trace_.size();
-  trace_.insert(trace_.end(), spans->begin(), spans->begin() + std::min(room, spans->size()));
+  const auto add = [this](const auto& spans) {
+    if (!spans.ok()) return spans.status();
+    const size_t room = kMostSpans - trace_.size();
+    trace_.insert(trace_.end(), spans->begin(), spans->begin() + std::min(room, spans->size()));
+    return absl::OkStatus();
+  };
+  // After early passes there are both.
+  if (reconstructor_ != nullptr) ISO_RETURN_IF_ERROR(add(reconstructor_->TakeTrace()));
+  if (refinement_ != nullptr) ISO_RETURN_IF_ERROR(add(refinement_->TakeTrace()));
   return absl::OkStatus();
 }
 

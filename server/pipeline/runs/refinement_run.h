@@ -24,7 +24,8 @@
 namespace isocenter::pipeline {
 
 /// The plan and all memory of one attempt. Used by the slot's thread, but for volume(), which is
-/// its exporter's after Finish. Its trace is the first kMostSpans of what the devices did.
+/// its exporter's after Finish. Its trace is the first kMostSpans of what the devices did, but for
+/// early passes, which are before the job.
 class RefinementRun : public Run {
  public:
   /// Takes the host's memory; the devices' memory is taken by the first units. Errors: those of
@@ -39,6 +40,12 @@ class RefinementRun : public Run {
   /// Before Advance, of a second pass with a reference: the stored volume of job `job_id`, which
   /// the first units read. Errors: ReferenceReader::Open's.
   absl::Status OpenReference(const std::string& job_id, const std::filesystem::path& file);
+
+  /// Before Advance, of iterations with early passes: a chunk of frames for them, or the next part
+  /// of one, where no live job waits for the device. So many frames at the beginning are
+  /// `present`, none of them given up, at least as many as before. True when there is nothing to
+  /// do until more are. Errors: those of recon::Refinement, and of JobSpool::Read.
+  absl::StatusOr<bool> AdvanceEarly(jobs::JobSpool& spool, int present);
 
   /// The next unit of work: slices of the reference, a chunk of FDK, frames for the refinement, or
   /// one of its steps. True when the last one has ended. One unit at most is under way on the
@@ -91,8 +98,10 @@ class RefinementRun : public Run {
   absl::Status PushFrames(jobs::JobSpool& spool, const FrameLedger& ledger);
   absl::StatusOr<bool> Step();
   /// Loads views into the buffer and `measured_`.
-  absl::StatusOr<ops::RawFrames> Load(jobs::JobSpool& spool, const FrameLedger& ledger,
-                                      const recon::Chunk& views);
+  absl::StatusOr<ops::RawFrames> Load(jobs::JobSpool& spool, std::span<const ViewSource> sources);
+  /// The next views that the refinement takes at once.
+  recon::Chunk NextFrames() const;
+  absl::Status PushToRefinement(jobs::JobSpool& spool, std::span<const ViewSource> sources);
   bool BetterClassWaits() const;
   absl::Status TakeTrace();
 
@@ -111,6 +120,7 @@ class RefinementRun : public Run {
   std::unique_ptr<recon::Refinement> refinement_;
 
   Phase phase_ = Phase::kChunks;
+  bool early_ = false;  // AdvanceEarly did the last unit
   bool iteration_ended_ = false;
   absl::Time steps_begin_ = absl::InfiniteFuture();
   int frames_backprojected_ = 0;

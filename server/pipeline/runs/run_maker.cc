@@ -99,11 +99,24 @@ absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinement(
     const VolumeGrid& grid, const RefinementRequest& request, const scheduler::Urgency& urgency) {
   ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition,
                        WithCalibration(uncorrected, calibration));
-  const double updates = recon::SweepsOf(request.settings) * VoxelUpdates(acquisition, grid);
-  return OnBestSlot<RefinementRun>(
-      updates, urgency.job_class, [&](const scheduler::Forecast& forecast) {
-        return MakeRefinementOn(forecast, acquisition, grid, request, urgency);
-      });
+  return MakeRefinementRun({acquisition, grid, request, /*early=*/false}, urgency);
+}
+
+absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeEarlyRefinement(
+    const AcquisitionRequest& request, const VolumeGrid& grid, const scheduler::Urgency& urgency) {
+  ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition,
+                       WithCalibration(request.acquisition, request.calibration));
+  return MakeRefinementRun({acquisition, grid, *request.refinement, /*early=*/true}, urgency);
+}
+
+absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinementRun(
+    const RefinementSource& source, const scheduler::Urgency& urgency) {
+  const double updates =
+      recon::SweepsOf(source.request.settings) * VoxelUpdates(source.acquisition, source.grid);
+  return OnBestSlot<RefinementRun>(updates, urgency.job_class,
+                                   [&](const scheduler::Forecast& forecast) {
+                                     return MakeRefinementOn(forecast, source, urgency);
+                                   });
 }
 
 absl::StatusOr<recon::ReconstructionPlan> RunMaker::PlanFor(const PlanSource& source,
@@ -171,16 +184,23 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
 }
 
 absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinementOn(
-    const scheduler::Forecast& forecast, const recon::Acquisition& acquisition,
-    const VolumeGrid& grid, const RefinementRequest& request, const scheduler::Urgency& urgency) {
+    const scheduler::Forecast& forecast, const RefinementSource& source,
+    const scheduler::Urgency& urgency) {
   const SlotDevices& devices = devices_[forecast.slot];
   ISO_ASSIGN_OR_RETURN(recon::AnyRefinementPlan plan,
-                       recon::PlanRefinement(acquisition, grid, request.fdk, request.settings,
-                                             registry_, devices, recon::Arrival::kStreamed));
+                       recon::PlanRefinement(source.acquisition, source.grid, source.request.fdk,
+                                             source.request.settings, registry_, devices,
+                                             recon::Arrival::kStreamed));
   const recon::RefinementBasis& basis = recon::BasisOf(plan);
+  int64_t device_bytes = basis.peak_bytes;
+  int64_t host_bytes = basis.host_bytes;
+  if (source.early && basis.warm_start) {
+    device_bytes += basis.warm_start->peak_bytes;
+    host_bytes += basis.warm_start->host_bytes;
+  }
   ISO_ASSIGN_OR_RETURN(
       scheduler::Admission admission,
-      scheduler_.Admit(forecast.slot, basis.peak_bytes, basis.host_bytes, urgency.job_class));
+      scheduler_.Admit(forecast.slot, device_bytes, host_bytes, urgency.job_class));
   return RefinementRun::Create(std::make_unique<const recon::AnyRefinementPlan>(std::move(plan)),
                                {.slot = *scheduler_.slots()[forecast.slot],
                                 .devices = devices,

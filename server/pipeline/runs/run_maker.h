@@ -53,6 +53,12 @@ class RunMaker {
       const std::optional<jobs::UsedCalibration>& calibration, const VolumeGrid& grid,
       const RefinementRequest& request, const scheduler::Urgency& urgency);
 
+  /// The same for one that begins while its frames still come: it holds the memory of its
+  /// iterations and of the volume that they begin with at once. The acquisition asks for one.
+  absl::StatusOr<std::shared_ptr<RefinementRun>> MakeEarlyRefinement(
+      const AcquisitionRequest& acquisition, const VolumeGrid& grid,
+      const scheduler::Urgency& urgency);
+
   /// Whether any job holds a place or memory.
   bool in_use() const { return scheduler_.active_jobs() > 0; }
   /// The slots of these devices.
@@ -85,9 +91,18 @@ class RunMaker {
   absl::StatusOr<std::shared_ptr<ReconstructionRun>> MakeOn(const scheduler::Forecast& forecast,
                                                             const PlanSource& source,
                                                             const scheduler::Urgency& urgency);
+  /// Of what a refinement is made.
+  struct RefinementSource {
+    const recon::Acquisition& acquisition;  // with its calibration
+    const VolumeGrid& grid;
+    const RefinementRequest& request;
+    bool early;  // before all frames are there
+  };
+  absl::StatusOr<std::shared_ptr<RefinementRun>> MakeRefinementRun(
+      const RefinementSource& source, const scheduler::Urgency& urgency);
   absl::StatusOr<std::shared_ptr<RefinementRun>> MakeRefinementOn(
-      const scheduler::Forecast& forecast, const recon::Acquisition& acquisition,
-      const VolumeGrid& grid, const RefinementRequest& request, const scheduler::Urgency& urgency);
+      const scheduler::Forecast& forecast, const RefinementSource& source,
+      const scheduler::Urgency& urgency);
   /// On the best slot of those that take it: `make(forecast)` is asked in turn.
   template <class Run, class Maker>
   absl::StatusOr<std::shared_ptr<Run>> OnBestSlot(double voxel_updates, jobs::JobClass job_class,

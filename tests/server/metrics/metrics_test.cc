@@ -156,6 +156,7 @@ TEST_F(MetricsTest, CountsWhatHappensWhileTheArmTurns) {
   metrics_.OnPrediction("cuda0", 2.0, 3.0);
   metrics_.OnPrediction("cuda0", 0.0, 3.0);  // not known
   metrics_.OnJobResumed("console");
+  metrics_.OnEarlyRefinement("used");
   metrics_.OnDeviceLost("cuda1");
   const std::string text = Scraped(metrics_.port());
   for (const char* line : {
@@ -163,6 +164,8 @@ TEST_F(MetricsTest, CountsWhatHappensWhileTheArmTurns) {
            "isocenter_frame_ack_seconds_bucket{le=\"0.0005\"} 1\n",
            "isocenter_frame_ack_seconds_count 2\n",
            "isocenter_warnings_total{kind=\"dose_dip\"} 1\n",
+           "isocenter_early_refinements_total{outcome=\"used\"} 1\n",
+           "isocenter_early_refinements_total{outcome=\"given_up\"} 0\n",
            "isocenter_warnings_total{kind=\"device_replaced\"} 0\n",
            "isocenter_prediction_error_ratio_count{device=\"cuda0\"} 1\n",
            "isocenter_prediction_error_ratio_sum{device=\"cuda0\"} 1.5\n",
