@@ -245,9 +245,13 @@ absl::StatusOr<AdmissionQuote> AcquisitionAdmission::Quote(AcquisitionRequest re
   AdmissionQuote quote{.active_jobs = parts_.scheduler.active_jobs(),
                        .holds_related_job = screened.known || screened.has_other_half};
   if (screened.known) return quote;
-  ISO_ASSIGN_OR_RETURN(quote.forecast,
-                       parts_.runs.Predict(request, screened.grid,
-                                           {request.job_class, parts_.Now() + request.deadline}));
+  const scheduler::Urgency urgency{request.job_class, parts_.Now() + request.deadline};
+  auto forecast = parts_.runs.Predict(request, screened.grid, urgency);
+  // What is done early costs no console its place: a scan that is announced is about to begin.
+  while (absl::IsResourceExhausted(forecast.status()) && parts_.early.YieldOne()) {
+    forecast = parts_.runs.Predict(request, screened.grid, urgency);
+  }
+  ISO_ASSIGN_OR_RETURN(quote.forecast, std::move(forecast));
   return quote;
 }
 

@@ -192,6 +192,24 @@ TEST_F(EarlyPassesJobTest, GiveWayToAnotherScan) {
   ExpectNothingHeld();
 }
 
+TEST_F(EarlyPassesJobTest, GiveWayToAScanThatIsAnnounced) {
+  StartCounting({.max_active_jobs = 2, .retention = absl::Hours(1)});
+  const AcquisitionRequest request = EarlyRequest();
+  const Live live = BeginEarly(request);
+  absl::Status quoted = absl::UnknownError("not answered");
+  absl::Notification done;
+  service_->engine->Predict(
+      SmallRequest(), [] { return true; },
+      [&](const absl::StatusOr<Engine::Quote>& quote) {
+        quoted = quote.status();
+        done.Notify();
+      });
+  done.WaitForNotification();
+  EXPECT_TRUE(quoted.ok()) << quoted;
+  SendRest(live, 0);
+  ExpectRefined(live.id, request);
+}
+
 TEST_F(EarlyPassesJobTest, GiveUpTheirPlaceAmongTheJobs) {
   StartCounting({.max_active_jobs = 2, .retention = absl::Hours(1)});
   const AcquisitionRequest request = EarlyRequest();
