@@ -115,7 +115,7 @@ _@NAME@() {
     *) [[ $current == -* ]] || words='' ;;
     esac
   fi
-  if [ -n "$words" ]; then
+  if [ -n "$words$kind" ]; then
     COMPREPLY=($(compgen -W "$words" -- "$current"))
   else
     COMPREPLY=($(compgen -f -- "$current"))

@@ -54,6 +54,7 @@ absl::Status Print(const client::ServerAddress& server, const std::string& kind)
   for (const std::string& name : all) {
     if (!name.empty()) std::puts(name.c_str());
   }
+  std::fflush(stdout);  // before the channels end, which may take what is left of the patience
   return absl::OkStatus();
 }
 
@@ -72,7 +73,6 @@ int PrintKnownNames(int count, const char* const* arguments) {
   AddServerFlags(root, server);
   root.SubcommandIsOptional();
   if (!program.Parse(count, arguments)) (void)Print(server, kind);
-  std::fflush(stdout);
   return 0;
 }
 

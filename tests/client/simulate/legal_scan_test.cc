@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/client/command.h"
@@ -16,15 +17,18 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A head in 24 frames of 62 x 48 pixels of 6.16 mm, which are as wide as the default detector.
+/// A head in 24 frames of 62 x 48 pixels of 6.16 mm, which are as wide as the default detector,
+/// where the flags do not say otherwise.
 Outcome Simulate(const TemporaryDirectory& directory, const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{"simulate", "--out",      directory / "b", "--frames",
-                                     "24",       "--detector", "62x48",         "--pitch-mm",
-                                     "6.16",     "--overwrite"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  if (std::ranges::find(more, "--phantom") == more.end()) {
-    arguments.insert(arguments.end(), {"--phantom", "head"});
+  std::vector<std::string> arguments{"simulate", "--out", directory / "b", "--overwrite"};
+  for (const auto& [flag, value] : {std::pair("--phantom", "head"),
+                                    {"--frames", "24"},
+                                    {"--detector", "62x48"},
+                                    {"--pitch-mm", "6.16"}}) {
+    if (std::ranges::find(more, flag) != more.end()) continue;
+    arguments.insert(arguments.end(), {flag, value});
   }
+  arguments.insert(arguments.end(), more.begin(), more.end());
   return RunCommand(arguments);
 }
 
@@ -110,7 +114,8 @@ TEST(LegalScan, WhatTheDetectorCutsIsTold) {
 
 TEST(LegalScan, ASourceIsOutsideOfWhatItShinesThrough) {
   TemporaryDirectory directory;
-  const Outcome outcome = Simulate(directory, {"--scale-mm", "400", "--sid-mm", "300"});
+  const Outcome outcome =
+      Simulate(directory, {"--scale-mm", "400", "--sid-mm", "300", "--trajectory", "circle"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err,
               HasSubstr("the source of frame 0 is 300 mm from the isocentre, inside of "
