@@ -1,18 +1,69 @@
 // The `isocenter` command. Exit codes: client/flags/exit_code.h.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
+#include "client/cli/options/known_names.h"
 #include "client/flags/exit_code.h"
 #include "client/flags/standard_output.h"
+#include "kernels/base/nearest.h"
+
+namespace {
+
+/// As `--help` shows them.
+const std::vector<std::pair<const char*, std::vector<std::string>>> kGroups = {
+    {"Acquire and reconstruct",
+     {"simulate", "stream", "reconstruct", "refine", "calibrate", "consistency"}},
+    {"Jobs and their results",
+     {"jobs", "watch", "cancel", "delete", "fetch", "trace", "render", "compare", "qa"}},
+    {"The PACS and the information system", {"send", "transfers", "retry", "worklist", "steps"}},
+    {"The service",
+     {"health", "status", "drain", "resume", "protocols", "calibrations", "quality", "replicas"}},
+    {"This program", {"completion"}}};
+
+constexpr char kExitCodes[] = "exit-codes";
+
+/// Ends `isocenter help TOPIC`. The exit code; empty where it is the help of a command.
+std::optional<int> HelpOfTopic(const std::string& topic) {
+  if (topic == kExitCodes) {
+    std::fputs(isocenter::flags::ExitCodeTable().c_str(), stdout);
+    return isocenter::flags::FlushStandardOutput().ok() ? isocenter::flags::kExitDone
+                                                        : isocenter::flags::kExitFailed;
+  }
+  std::vector<std::string> known{kExitCodes};
+  for (const auto& [heading, commands] : kGroups) {
+    if (std::ranges::find(commands, topic) != commands.end()) return std::nullopt;
+    known.insert(known.end(), commands.begin(), commands.end());
+  }
+  if (topic.starts_with('-')) return std::nullopt;
+  // "codes", "exitcode" and "exit-status" are what other programs call it.
+  const bool exits = topic.find("exit") != topic.npos || topic.find("code") != topic.npos;
+  const std::string meant = exits ? absl::StrCat("; did you mean ", kExitCodes, "?")
+                                  : isocenter::DidYouMean(topic, known);
+  std::fprintf(stderr,
+               "isocenter: there is no command '%s'%s\n`isocenter --help` names all commands, "
+               "`isocenter help %s` what exit codes mean.\n",
+               topic.c_str(), meant.c_str(), kExitCodes);
+  return isocenter::flags::kExitUsage;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   isocenter::cli::EndBySignals();
   // What gRPC would print beside our own message, unless somebody wants it.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+  if (argc > 1 && std::strcmp(argv[1], isocenter::cli::kNamesCommand) == 0) {
+    return isocenter::cli::PrintKnownNames(argc - 1, argv + 1);
+  }
   isocenter::flags::Program program(
       "isocenter", ISOCENTER_VERSION,
       "Isocenter: cone-beam CT reconstruction.\n"
@@ -66,22 +117,13 @@ int main(int argc, char** argv) {
   // `isocenter help COMMAND`, as many programs have it, is `isocenter COMMAND --help`.
   std::vector<const char*> arguments(argv, argv + argc);
   if (argc > 1 && std::strcmp(argv[1], "help") == 0) {
-    if (argc == 3 && std::strcmp(argv[2], "exit-codes") == 0) {
-      std::fputs(isocenter::flags::ExitCodeTable().c_str(), stdout);
-      return isocenter::flags::FlushStandardOutput().ok() ? 0 : 1;
+    if (argc > 2) {
+      if (const std::optional<int> ended = HelpOfTopic(argv[2])) return *ended;
     }
     arguments.erase(arguments.begin() + 1);
     arguments.push_back("--help");
   }
 
-  root.Group("Acquire and reconstruct",
-             {"simulate", "stream", "reconstruct", "refine", "calibrate", "consistency"});
-  root.Group("Jobs and their results",
-             {"jobs", "watch", "cancel", "delete", "fetch", "trace", "render", "compare", "qa"});
-  root.Group("The PACS and the information system",
-             {"send", "transfers", "retry", "worklist", "steps"});
-  root.Group("The service", {"health", "status", "drain", "resume", "protocols", "calibrations",
-                             "quality", "replicas"});
-  root.Group("This program", {"completion"});
+  for (const auto& [heading, commands] : kGroups) root.Group(heading, commands);
   return program.Run(argc, arguments.data());
 }

@@ -14,6 +14,7 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/options/physics_file.h"
+#include "client/cli/options/simulate_field.h"
 #include "client/cli/options/simulate_flags.h"
 #include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/output/progress_bar.h"
@@ -36,8 +37,11 @@
 #include "kernels/phantom/moved_phantom.h"
 #include "kernels/phantom/noise.h"
 #include "kernels/phantom/phantom.h"
+#include "proto/wire/acquisition.h"
 #include "proto/wire/geometry.h"
+#include "proto/wire/header_numbers.h"
 #include "proto/wire/header_texts.h"
+#include "proto/wire/mistakes.h"
 
 namespace isocenter::cli {
 namespace {
@@ -145,6 +149,18 @@ v1::AcquisitionHeader MakeHeader(const SimulateOptions& options, double i0_count
   return header;
 }
 
+/// What a service would refuse is not written. Errors: INVALID_ARGUMENT, all at once, in the words
+/// of the service.
+absl::Status CheckForService(const v1::AcquisitionHeader& header) {
+  wire::Mistakes mistakes;
+  mistakes.Add(wire::CheckPrivateTexts(header));
+  mistakes.Add(wire::CheckOtherTexts(header));
+  mistakes.Add(wire::CheckTubeVoltage(header.tube_voltage_kv()));
+  mistakes.Add(wire::CheckHeaderNumbers(header));
+  mistakes.Add(wire::AcquisitionFromProto(header).status());
+  return mistakes.AsStatus();
+}
+
 /// `frames` is nullptr without --physics.
 formats::BundleDescription Describe(const SimulateOptions& options, const PhysicsFrames* frames) {
   formats::BundleDescription description{
@@ -244,9 +260,6 @@ absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(
     const std::vector<float>& phases, const Detector& detector, const Trajectory& trajectory) {
   const double i0_counts = frames != nullptr ? frames->setup().detector.signal_counts : options.i0;
   const v1::AcquisitionHeader header = MakeHeader(options, i0_counts, detector, trajectory);
-  // What a service would refuse is not written.
-  ISO_RETURN_IF_ERROR(wire::CheckPrivateTexts(header));
-  ISO_RETURN_IF_ERROR(wire::CheckOtherTexts(header));
   if (format == "dicom-xa") return formats::CreateXaRun(options.out, header, trajectory);
   if (format == "bundle") {
     return formats::CreateBundle(
@@ -370,6 +383,7 @@ absl::Status Simulate(const SimulateOptions& options) {
   ISO_ASSIGN_OR_RETURN(Trajectory trajectory, MakeTrajectory(options.trajectory, detector));
   const std::string format = FormatOf(options);
   if (format == "dicom-xa") trajectory = formats::SeenFromDetector(trajectory, detector.columns);
+  ISO_RETURN_IF_ERROR(CheckForService(MakeHeader(options, options.i0, detector, trajectory)));
   ISO_RETURN_IF_ERROR(CheckOutputs(options, format, static_cast<int64_t>(trajectory.size())));
   WarningPrinter warnings;
   if (const auto text = DisplacementWarning(options.trajectory, trajectory)) warnings.Print(*text);
@@ -382,6 +396,8 @@ absl::Status Simulate(const SimulateOptions& options) {
   std::shared_ptr<phantom::Phantom> object;
   if (options.sweep.empty()) {
     ISO_ASSIGN_OR_RETURN(object, OpenObject(options));
+    ISO_RETURN_IF_ERROR(CheckSourcesOutside(*object, seen));
+    if (const auto text = CutWidthWarning(*object, seen, detector)) warnings.Print(*text);
   }
   ThreadPool pool(UsableCores());
   ISO_ASSIGN_OR_RETURN(std::optional<PhysicsFrames> physics,

@@ -47,6 +47,11 @@ absl::Status CheckOutputs(const SimulateOptions& options, const std::string& for
                           int64_t frames) {
   ISO_RETURN_IF_ERROR(
       options.json.Check({options.volume, options.physics, options.trajectory.kind}));
+  if (options.out == "-") {
+    return flags::WrongUsage(
+        "--out is -; legal is a directory, for a bundle, or the name of a file: scans are not "
+        "written to standard output");
+  }
   formats::Destination out{.flag = "--out",
                            .path = options.out,
                            .bytes = BytesOf(options, format, frames),

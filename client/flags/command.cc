@@ -58,6 +58,23 @@ std::string RangeText(T least, T most) {
   return absl::StrCat(least, " to ", most);
 }
 
+/// The number in a text that is none for a decimal comma ("0,5"), or for a unit behind it
+/// ("360deg"); else nothing.
+std::string NumberIn(absl::string_view text) {
+  const size_t end = text.find_first_not_of("0123456789+-.");
+  if (end == absl::string_view::npos || end == 0) return "";
+  const absl::string_view rest = text.substr(end);
+  const auto all = [](absl::string_view part, auto is) {
+    return std::ranges::all_of(part, [is](char c) { return is(static_cast<unsigned char>(c)); });
+  };
+  if (rest.size() > 1 && rest[0] == ',' && all(rest.substr(1), absl::ascii_isdigit)) {
+    return absl::StrCat(text.substr(0, end), ".", rest.substr(1));
+  }
+  const absl::string_view unit = absl::StripLeadingAsciiWhitespace(rest);
+  const bool is_unit = !unit.empty() && unit.size() <= 4 && all(unit, absl::ascii_isalpha);
+  return is_unit ? std::string(text.substr(0, end)) : "";
+}
+
 /// The library would take an empty text for 0, "010" for 8, and not-a-number for any number. As a
 /// transformation, the last one that is added is asked first.
 template <class T>
@@ -69,9 +86,12 @@ CLI::Validator Between(T least, T most, const std::string& shown_in_help) {
       return "";
     }
     const bool any = std::is_floating_point_v<T> && least == std::numeric_limits<T>::lowest();
+    std::string meant = NumberIn(text);
+    const bool legal = Parse(meant, value) && value >= least && value <= most;
+    meant = legal ? absl::StrCat("; did you mean ", meant, "?") : "";
     return absl::StrCat("'", text, "'; legal is a ",
                         std::is_floating_point_v<T> ? "number" : "whole number",
-                        any ? "" : absl::StrCat(" from ", RangeText(least, most)));
+                        any ? "" : absl::StrCat(" from ", RangeText(least, most)), meant);
   };
   return CLI::Validator(check, shown_in_help);
 }

@@ -10,7 +10,8 @@ class App;
 namespace isocenter::flags {
 
 /// A script for bash (`source <(isocenter completion bash)`): commands, flags, values of flags that
-/// have a list, else names of files.
+/// have a list, names that `PROGRAM __names KIND` prints of jobs, protocols, stations, sets and
+/// destinations, else names of files.
 std::string BashCompletion(const CLI::App& root);
 
 }  // namespace isocenter::flags

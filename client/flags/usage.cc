@@ -98,6 +98,17 @@ std::string WithPlainDashes(const std::string& word) {
                                     {"\u2212", "-"}});
 }
 
+/// "; did you mean --phantom head?" of a word that is a value of one flag that is not given.
+std::string ValueMeant(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : OptionsOf(app)) {
+    const std::vector<std::string> choices = ChoicesOf(*option);
+    if (option->count() > 0 || std::ranges::find(choices, word) == choices.end()) continue;
+    flags.push_back(absl::StrCat(Shown(*option), " ", word));
+  }
+  return flags.size() == 1 ? absl::StrCat("; did you mean ", flags.front(), "?") : "";
+}
+
 std::string UnknownWord(const CLI::App& app, const std::string& word) {
   if (const std::string plain = WithPlainDashes(word); plain != word && plain[0] == '-') {
     return absl::StrCat("'", word, "' begins with a dash that is no '-'",
@@ -105,11 +116,16 @@ std::string UnknownWord(const CLI::App& app, const std::string& word) {
   }
   const std::vector<std::string> commands = CommandsOf(app);
   if (commands.empty()) {
+    const std::string value = ValueMeant(app, word);
     return absl::StrCat("'", word, "' is one argument too many",
-                        DidYouMean(absl::StrCat("--", word), FlagsOf(app)));
+                        value.empty() ? DidYouMean(absl::StrCat("--", word), FlagsOf(app)) : value);
   }
   constexpr size_t kReadable = 12;
-  const std::string nearest = DidYouMean(word, commands);
+  std::string nearest = DidYouMean(word, commands);
+  const std::vector<std::string> flags = FlagsOf(app);
+  if (std::ranges::find(flags, absl::StrCat("--", word)) != flags.end()) {
+    nearest = absl::StrCat("; did you mean --", word, "?");  // version
+  }
   return absl::StrCat(
       "there is no command '", word, "'",
       nearest.empty() && commands.size() <= kReadable ? LegalText(commands) : nearest);

@@ -44,6 +44,12 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
         "' is a directory without bundle.json; legal is a bundle, as isocenter simulate writes "
         "it, or the file of an acquisition"));
   }
+  if (path.empty() || path == "-") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("INPUT is '", path.string(),
+                     "'; legal is the name of a bundle's directory, or of the file of an "
+                     "acquisition: standard input is not read"));
+  }
   if (!std::filesystem::exists(path, ignored)) {
     return absl::NotFoundError(absl::StrCat("there is no ", path.string()));
   }
@@ -61,6 +67,13 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
   }
   if (path.extension() == ".dcm" || IsDicomFile(path)) {
     return OpenXaRun(path, projections, i0_counts);
+  }
+  const std::filesystem::path above = path.has_parent_path() ? path.parent_path() : ".";
+  if (std::filesystem::exists(above / "bundle.json", ignored)) {
+    return absl::InvalidArgumentError(absl::StrCat("'", path.string(),
+                                                   "' is a part of a bundle; legal is the bundle's "
+                                                   "directory, '",
+                                                   above.string(), "'"));
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "'", path.string(),

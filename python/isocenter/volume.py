@@ -30,6 +30,10 @@ class Volume:
         if self.array.shape != self.grid.shape:
             raise checks.illegal("array.shape", self.array.shape, f"{self.grid.shape}, as the grid has it")
 
+    def __repr__(self) -> str:
+        size, spacing = (" x ".join(f"{n:.4g}" for n in numbers) for numbers in (self.grid.size, self.grid.spacing_mm))
+        return f"Volume({size} voxels of {spacing} mm, {self.array.min():.0f} to {self.array.max():.0f} HU)"
+
     def affine(self) -> np.ndarray:
         """4x4: LPS millimetres of an index (i, j, k, 1) along x, y, z, that is of array[k, j, i]."""
         return self.grid.affine()

@@ -136,8 +136,12 @@ void DeclareLimits(SettingFlags& flags) {
   flags.Add("--gpus_per_job",
             "GPUs that share each acquisition, 1 to 64; a divisor of --gpus (default: 1)", kLimits,
             &Limits::set_gpus_per_job);
-  flags.Add<double>("--drain_seconds", "Longest time from SIGTERM to exit, 0 to 3600 (default: 60)",
-                    [](ServerConfig& config, double value) { config.set_drain_seconds(value); });
+  flags
+      .Add<double>("--drain_seconds",
+                   "Longest time from SIGTERM to exit, 0 to 3600 seconds, e.g. 90 or 2m (default: "
+                   "60)",
+                   [](ServerConfig& config, double value) { config.set_drain_seconds(value); })
+      .Seconds(0, 3600);
 }
 
 void DeclareSpool(SettingFlags& flags) {
@@ -152,9 +156,12 @@ void DeclareSpool(SettingFlags& flags) {
             config.mutable_spool()->set_sync(SyncPolicyOf(value));
           })
       .OneOf({"always", "interval", "never"});
-  flags.Add("--reconnect_seconds",
-            "How long a job waits for its console when the stream broke, 1 to 86400 (default: 120)",
-            &ServerConfig::mutable_limits, &v1::LimitsConfig::set_reconnect_seconds);
+  flags
+      .Add("--reconnect_seconds",
+           "How long a job waits for its console when the stream broke, 1 to 86400 seconds, e.g. "
+           "90 or 2m (default: 120)",
+           &ServerConfig::mutable_limits, &v1::LimitsConfig::set_reconnect_seconds)
+      .Seconds(1, 86400);
 }
 
 void Declare(flags::Command program, Flags& flags) {

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "server/crypto/digests.h"
 #include "server/http/transport/answers.h"
+#include "server/http/transport/other_doors.h"
 
 namespace isocenter::http {
 namespace {
@@ -108,7 +109,8 @@ absl::StatusOr<Page> Page::Load(const std::filesystem::path& directory) {
 Response Page::Answer(const Request& request) const {
   if (request.method != "GET" && request.method != "HEAD") {
     return ErrorAnswer(405, absl::InvalidArgumentError(
-                                absl::StrCat("the method is ", request.method, "; legal is GET")))
+                                absl::StrCat("the method is ", request.method, "; legal is GET",
+                                             OtherDoor(request.method, request.path))))
         .Set("Allow", "GET");
   }
   auto found = files_.find(request.path);
@@ -125,7 +127,8 @@ Response Page::Answer(const Request& request) const {
     }
   }
   // Whoever types a path finds the page; deeper ones would not find its relative assets.
-  if (found == files_.end() && !HasExtension(request.path) && request.path.rfind('/') == 0) {
+  if (found == files_.end() && !HasExtension(request.path) && request.path.rfind('/') == 0 &&
+      !IsForPrograms(request.path)) {
     found = files_.find(kIndex);
   }
   if (found == files_.end()) {
@@ -153,7 +156,8 @@ Response Page::NotFound(const Request& request) const {
   // Programs and pictures of pages say that they take anything, or something else.
   const bool to_be_read = absl::StrContains(request.Header("accept"), "text/html");
   if (not_found_.empty() || !to_be_read || folders > kMostFolders) {
-    return ErrorAnswer(absl::NotFoundError(absl::StrCat("there is no ", request.path)));
+    return ErrorAnswer(absl::NotFoundError(
+        absl::StrCat("there is no ", request.path, OtherDoor(request.method, request.path))));
   }
   std::string way;
   for (int i = 0; i < folders; ++i) way += "../";

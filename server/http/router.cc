@@ -10,6 +10,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/http/parameters.h"
 #include "server/http/transport/answers.h"
+#include "server/http/transport/other_doors.h"
 #include "server/node/job_audit.h"
 
 namespace isocenter::http {
@@ -98,12 +99,15 @@ Response Router::Answer(const Request& request) const {
       return Match(route.parts, parts).has_value();
     };
     const bool is_verb = std::ranges::any_of(routes_, is_it);
-    return ErrorAnswer(absl::NotFoundError(absl::StrCat(
-        "there is no ", request.path, is_verb ? absl::StrCat("; did you mean ", verb, "?") : "")));
+    return ErrorAnswer(
+        absl::NotFoundError(absl::StrCat("there is no ", request.path,
+                                         is_verb ? absl::StrCat("; did you mean ", verb, "?")
+                                                 : OtherDoor(request.method, request.path))));
   }
   const std::string names = absl::StrJoin(allowed, ", ");
   return ErrorAnswer(405, absl::InvalidArgumentError(
-                              absl::StrCat("the method is ", request.method, "; legal is ", names)))
+                              absl::StrCat("the method is ", request.method, "; legal is ", names,
+                                           OtherDoor(request.method, request.path))))
       .Set("Allow", names);
 }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
+#include "proto/wire/header_numbers.h"
 #include "server/base/log.h"
 #include "server/rpc/acquisition_stream.h"
 #include "server/rpc/addressee.h"
@@ -230,7 +231,7 @@ void AcquisitionStream::KeepAttached(pipeline::ReconstructionJob& job, int64_t s
 }
 
 absl::Status AcquisitionStream::HandleFinish(const v1::Finish& finish) {
-  ISO_RETURN_IF_ERROR(CheckExposure("finish.exposure", finish.exposure()));
+  ISO_RETURN_IF_ERROR(wire::CheckExposure("finish.exposure", finish.exposure()));
   std::shared_ptr<pipeline::ReconstructionJob> job;
   int64_t stream = 0;
   bool is_proven = false;

@@ -5,12 +5,17 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import support
 
 DOCS = support.ROOT / "docs"
+sys.path.insert(0, str(support.ROOT / "tools/dev"))
+import source_paths  # noqa: E402
+
+MADE = ("web/dist",)  # by a build
 RULES = support.ROOT / "deploy/prometheus/alerts.rules.yml"
 
 
@@ -68,6 +73,30 @@ class DocsHtmlTest(unittest.TestCase):
                     labels = [html.unescape(label) for label in re.findall(r'<td role="cell" data-label="([^"]*)"', row)]
                     self.assertEqual([" ".join(html.unescape(head).split()) for head in heads], labels, page)
         self.assertNotIn("prose", (self.folder / "rabbitct.html").read_text().partition("<h2")[0])
+
+    def test_a_path_is_there_or_is_said_to_be_of_the_sources(self):
+        """Of an installed node somebody looks for what a page names: packages have it, or the page says that they do not."""
+        named = 0
+        for source in DOCS.rglob("*.md"):
+            page = self.folder / source.relative_to(DOCS).with_name(source.name.replace("README.md", "index.md")).with_suffix(".html")
+            paths = source_paths.of_sources(source.read_text())
+            named += len(paths)
+            self.assertEqual("Of the sources, which packages do not have" in page.read_text(), bool(paths), f"{source}: {paths}")
+        self.assertGreater(named, 100)
+        # What packages are said to have is in the sources that they are made of.
+        packers = (support.ROOT / "tools/dev/package.sh").read_text() + (support.ROOT / "client/package/CMakeLists.txt").read_text()
+        for path in source_paths.PACKED:
+            self.assertTrue((support.ROOT / path).exists(), path)
+            self.assertIn(path, packers)
+
+    def test_paths_of_the_sources_exist(self):
+        """A page that names a file that is gone leads nowhere, whoever has the sources."""
+        for source in DOCS.rglob("*.md"):
+            if "adr" in source.parts:  # which tell what was
+                continue
+            for path in source_paths.of_sources(source.read_text()):
+                found = path.startswith("./dev") or list(support.ROOT.glob(path)) or list(support.ROOT.glob(path + "*"))
+                self.assertTrue(found or path in MADE, f"{source}: {path}")
 
     def test_a_page_begins_with_its_title(self):
         body = (self.folder / "configuration.html").read_text().partition("<main")[2]

@@ -243,6 +243,7 @@ class PartsTest(support.ServiceTest):
 
         grid = isocenter.Grid((4, 3, 2), (1.0, 2.0, 3.0), (10.0, 20.0, 30.0), ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)))
         volume = isocenter.Volume(np.arange(24, dtype="<f4").reshape(2, 3, 4), grid)
+        self.assertRegex(repr(volume), r"^Volume\(4 x 3 x 2 voxels of [\d. x]+ mm, 0 to 23 HU\)$")
         volume.save_nifti(self.folder / "a.nii")
         flip = np.diag([-1.0, 1, 1, 1])
         flip[0, 3] = 3

@@ -16,6 +16,7 @@ import sys
 import markdown
 
 import docs_files
+import source_paths
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -293,6 +294,8 @@ def render(page, pages):
     body = re.sub(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', linked_heading, body, flags=re.S)
     if page.is_file() and not page.is_relative_to(DOCS) and page.suffix != ".md":
         body = docs_files.with_download(page, body)
+    if page.is_file() and page.is_relative_to(DOCS):
+        body += source_paths.note(page.read_text())
     # Below the title, so that a telephone shows first which page this is.
     body = re.sub(r"(?<=</h1>)", lambda _: "\n" + contents(reader.toc_tokens), body, count=1)
     up = "../" * (len(place_of(page).parts) - 1)

@@ -98,7 +98,7 @@ void AddGeometryFlags(flags::Command command, SimulateOptions& o) {
       .Range(0.0, 60.0);
   command.Add("--sweep-periods", o.trajectory.sweep_periods, "of a sine over its arc (default 2)")
       .Range(0.25, 20.0);
-  command.Add("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance")
+  command.Add("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance, from 100 on")
       .ShowDefault()
       .Range(1.0, 10000.0);
   command.Add("--sdd-mm", o.trajectory.sdd_mm, "source-to-detector distance, above --sid-mm")

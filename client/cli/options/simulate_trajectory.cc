@@ -13,6 +13,7 @@
 #include "kernels/geometry/orbits/swept_orbit.h"
 #include "kernels/geometry/redundancy.h"
 #include "kernels/geometry/trajectory_drift.h"
+#include "proto/wire/arm_bounds.h"
 
 namespace isocenter::cli {
 namespace {
@@ -56,6 +57,28 @@ absl::Status CheckSweep(const TrajectoryChoice& choice) {
   return absl::OkStatus();
 }
 
+/// The unit that a distance was given in, where one makes it legal; else nothing.
+const char* UnitMeant(double given, double least, double most) {
+  const auto legal = [&](double mm) { return mm >= least && mm <= most; };
+  if (legal(given * 10)) return ": was it given in cm?";
+  if (legal(given * 1000)) return ": was it given in m?";
+  return "";
+}
+
+/// A service takes no source that is nearer, nor a detector before the isocentre.
+absl::Status CheckDistances(double sid_mm, double sdd_mm) {
+  constexpr double kLeast = wire::kLeastSourceToIsocenterMm, kMost = wire::kMostSourceToIsocenterMm;
+  if (sid_mm < kLeast || sid_mm > kMost) {
+    return flags::WrongUsage(absl::StrCat("--sid-mm is ", sid_mm, "; legal is ", kLeast, " to ",
+                                          kMost, " mm", UnitMeant(sid_mm, kLeast, kMost)));
+  }
+  const double farthest = wire::kMostMagnification * sid_mm;
+  if (sdd_mm > sid_mm && sdd_mm <= farthest) return absl::OkStatus();
+  return flags::WrongUsage(absl::StrCat("--sdd-mm is ", sdd_mm,
+                                        "; legal is above --sid-mm, which is ", sid_mm, ", up to ",
+                                        farthest, " mm", UnitMeant(sdd_mm, sid_mm, farthest)));
+}
+
 absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
                                               const Detector& detector) {
   ISO_RETURN_IF_ERROR(CheckSweep(choice));
@@ -64,10 +87,7 @@ absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
     if (choice.binning > 1) trajectory = Binned(trajectory, choice.binning);
     return choice.frames ? Thinned(trajectory, *choice.frames) : trajectory;
   }
-  if (choice.sdd_mm <= choice.sid_mm) {
-    return flags::WrongUsage(absl::StrCat("--sdd-mm is ", choice.sdd_mm,
-                                          "; legal is above --sid-mm, which is ", choice.sid_mm));
-  }
+  ISO_RETURN_IF_ERROR(CheckDistances(choice.sid_mm, choice.sdd_mm));
   const int frames = choice.frames.value_or(kDefaultFrames);
   const bool circle = choice.kind == "circle";
   const std::optional<SweepShape> sweep = SweepNamed(choice.kind);

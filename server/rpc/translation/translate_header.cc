@@ -10,6 +10,7 @@
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 #include "proto/wire/geometry.h"
+#include "proto/wire/header_numbers.h"
 #include "proto/wire/header_texts.h"
 #include "proto/wire/mistakes.h"
 #include "proto/wire/plausible.h"
@@ -23,10 +24,6 @@
 
 namespace isocenter::rpc {
 namespace {
-
-constexpr double kLongestDeadline = 604800;  // a week, in seconds
-constexpr double kHighestFrameRate = 10000;
-constexpr double kLeastTubeVoltage = 10, kMostTubeVoltage = 300;  // kV
 
 jobs::PatientStudy PatientStudyOf(const v1::PatientStudy& study) {
   return {.patient_name = study.patient_name(),
@@ -92,21 +89,6 @@ absl::Status CheckContinuedJob(const std::string& job_id) {
   return absl::InvalidArgumentError(absl::StrCat("continues_job_id: ", legal.message()));
 }
 
-/// Below the lowest of any tube are megavolts, and kilovolts that were divided once too often.
-absl::Status CheckTubeVoltage(double kilovolts) {
-  if (kilovolts == 0 || (kilovolts >= kLeastTubeVoltage && kilovolts <= kMostTubeVoltage)) {
-    return absl::OkStatus();
-  }
-  return Illegal(
-      "tube_voltage_kv", absl::StrCat(kilovolts),
-      absl::StrCat("0 (unknown) or ", kLeastTubeVoltage, " to ", kMostTubeVoltage, " kV"));
-}
-
-absl::Status CheckUpTo(absl::string_view field, double value, double most) {
-  if (value >= 0 && value <= most) return absl::OkStatus();
-  return Illegal(field, absl::StrCat(value), absl::StrCat("0 to ", most));
-}
-
 /// All but what the kernels are told of. `is_new`: else it was accepted before, perhaps by a
 /// version that took more.
 absl::Status CheckHeader(const v1::AcquisitionHeader& header, bool is_new) {
@@ -117,11 +99,10 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header, bool is_new) {
   if (!header.patient_position().empty()) {
     mistakes.Add(ParsePatientPosition(header.patient_position()).status());
   }
-  mistakes.Add(is_new ? CheckTubeVoltage(header.tube_voltage_kv())
-                      : CheckUpTo("tube_voltage_kv", header.tube_voltage_kv(), kMostTubeVoltage));
-  mistakes.Add(CheckUpTo("deadline_seconds", header.deadline_seconds(), kLongestDeadline));
-  mistakes.Add(CheckUpTo("frame_rate_hz", header.frame_rate_hz(), kHighestFrameRate));
-  mistakes.Add(CheckExposure("exposure", header.exposure()));
+  mistakes.Add(is_new ? wire::CheckTubeVoltage(header.tube_voltage_kv())
+                      : wire::CheckUpTo("tube_voltage_kv", header.tube_voltage_kv(),
+                                        wire::kMostTubeVoltage));
+  mistakes.Add(wire::CheckHeaderNumbers(header));
   mistakes.Add(JobClassFromProto(header.job_class()).status());
   mistakes.Add(PhaseCycleOf(header.phase_cycle()).status());
   if (header.has_pair()) mistakes.Add(PairRoleOf(header.pair()).status());
@@ -195,18 +176,6 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
 }
 
 }  // namespace
-
-absl::Status CheckExposure(absl::string_view field, const v1::Exposure& exposure) {
-  constexpr double kMostCurrentMa = 10000, kMost = 1e6;
-  const auto check = [&](const char* name, double value, double most) {
-    if (value >= 0 && value <= most) return absl::OkStatus();
-    return Illegal(absl::StrCat(field, ".", name), absl::StrCat(value),
-                   absl::StrCat("0 to ", static_cast<int64_t>(most)));
-  };
-  ISO_RETURN_IF_ERROR(check("tube_current_ma", exposure.tube_current_ma(), kMostCurrentMa));
-  ISO_RETURN_IF_ERROR(check("exposure_mas", exposure.exposure_mas(), kMost));
-  return check("dose_area_product_dgycm2", exposure.dose_area_product_dgycm2(), kMost);
-}
 
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::AcquisitionHeader& header,
                                                              const config::ProtocolBook& protocols,

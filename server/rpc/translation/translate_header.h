@@ -40,8 +40,4 @@ std::string AddCalibration(const std::string& record, const jobs::UsedCalibratio
 /// The record with the set that the header's matrices are of.
 std::string AddGeometry(const std::string& record, const jobs::UsedCalibration& geometry);
 
-/// What the exposure came to. Errors: INVALID_ARGUMENT, naming the field below `field`, its value
-/// and what is legal.
-absl::Status CheckExposure(absl::string_view field, const v1::Exposure& exposure);
-
 }  // namespace isocenter::rpc

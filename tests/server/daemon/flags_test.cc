@@ -113,6 +113,32 @@ TEST(Flags, WhoWritesGpuIsNotOfferedTheCpu) {
   EXPECT_EQ(said.find("mean cpu"), std::string::npos) << said;
 }
 
+TEST(Flags, TimesHaveUnits) {
+  Flags flags;
+  ASSERT_FALSE(ParseAll({"--drain_seconds=2m", "--reconnect_seconds=1500ms"}, flags).has_value());
+  const auto config = Configure(flags);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->drain_seconds(), 120);
+  EXPECT_EQ(config->limits().reconnect_seconds(), 1.5);
+}
+
+TEST(Flags, TimesOutOfRangeAreToldWithTheirRange) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"--drain_seconds=2 weeks",
+       "--drain_seconds is '2 weeks'; legal is a time of 0 to 3600 seco"},
+      {"--drain_seconds=2h", "--drain_seconds is '2h'; legal is a time of 0 to 3600 seconds"},
+      {"--reconnect_seconds=0",
+       "--reconnect_seconds is '0'; legal is a time of 1 to 86400 seconds"},
+      {"--reconnect_seconds=500ms", "is '500ms'; legal is a time of 1 to 86400 seconds"},
+      {"--reconnect_seconds=1,5", "is '1,5'; legal is a time of 1 to 86400 seconds"}};
+  for (const auto& [flag, told] : wrong) {
+    Flags flags;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(ParseAll({flag}, flags), kExitBadConfiguration) << flag;
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr(told));
+  }
+}
+
 TEST(Flags, WhatIsWrongEndsTheProgram) {
   const std::vector<std::vector<const char*>> wrong = {
       {"--nonsense"}, {"--sync=sometimes"}, {"--threads=many"}, {"--backend=abacus"}};

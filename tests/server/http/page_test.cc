@@ -63,6 +63,22 @@ TEST_F(PageTest, TypedPathsGiveTheIndex) {
   EXPECT_EQ(page->Answer({.method = "POST", .path = "/"}).status, 405);
 }
 
+TEST_F(PageTest, ProgramsAtTheWrongDoorAreNotGivenThePage) {
+  Write("index.html", "<p>");
+  const auto page = Page::Load(files_.path());
+  for (const auto& [path, told] : {std::pair("/metrics", "metrics are at --metrics_address"),
+                                   {"/healthz", "did you mean /livez or /readyz?"},
+                                   {"/ready", "did you mean /readyz?"},
+                                   {"/api/jobs", "begin with /api/v1/"}}) {
+    const Response response = Get(*page, path);
+    EXPECT_EQ(response.status, 404) << path;
+    EXPECT_THAT(response.body, HasSubstr(told));
+  }
+  const Response sent = page->Answer({.method = "POST", .path = "/dicom-web/studies"});
+  EXPECT_EQ(sent.status, 405);
+  EXPECT_THAT(sent.body, HasSubstr("instances are not stored from outside"));
+}
+
 TEST_F(PageTest, AFolderIsItsIndex) {
   Write("index.html", "<p>");
   Write("docs/index.html", "<h1>");

@@ -229,6 +229,24 @@ TEST_F(SecurityTest, WhatIsNoRequestIsRefused) {
   EXPECT_EQ(client().Get("/api/v1/status").status, 200);
 }
 
+TEST_F(SecurityTest, WhoSendsAScanIsToldWhere) {
+  Start();
+  for (const char* method : {"POST", "PUT"}) {
+    const auto answer = client().Send(method, "/api/v1/jobs");
+    EXPECT_EQ(answer.status, 405);
+    EXPECT_NE(answer.body.find("the method is " + std::string(method) +
+                               "; legal is GET; scans are sent by gRPC, not by HTTP: `isocenter "
+                               "stream`"),
+              std::string::npos)
+        << answer.body;
+  }
+  const auto answer = client().Send("POST", "/api/v1/acquisitions");
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_NE(answer.body.find("AcquisitionService.Acquire"), std::string::npos) << answer.body;
+  EXPECT_NE(client().Send("DELETE", "/api/v1/jobs").body.find("DELETE /api/v1/jobs/{id}"),
+            std::string::npos);
+}
+
 TEST_F(SecurityTest, SlowClientsAreLeft) {
   Start([](http::WebOptions& options) {
     options.threads = 8;

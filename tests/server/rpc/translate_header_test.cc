@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/header_numbers.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -31,11 +32,11 @@ constexpr Field kFields[] = {
 absl::Status Check(const Field& field, double value) {
   v1::Exposure exposure;
   (exposure.*field.set)(value);
-  return CheckExposure("finish.exposure", exposure);
+  return wire::CheckExposure("finish.exposure", exposure);
 }
 
 TEST(CheckExposure, NothingIsKnownOfAnEmptyOne) {
-  EXPECT_TRUE(CheckExposure("header.exposure", v1::Exposure()).ok());
+  EXPECT_TRUE(wire::CheckExposure("header.exposure", v1::Exposure()).ok());
 }
 
 TEST(CheckExposure, EachFieldHasItsRange) {

@@ -1,0 +1,127 @@
+// `isocenter simulate` writes no scan that a service refuses, and says what its scan does not show.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/client/command.h"
+#include "tests/client/test_files.h"
+
+namespace isocenter::client_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// A head in 24 frames of 62 x 48 pixels of 6.16 mm, which are as wide as the default detector,
+/// where the flags do not say otherwise.
+Outcome Simulate(const TemporaryDirectory& directory, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"simulate", "--out", directory / "b", "--overwrite"};
+  for (const auto& [flag, value] : {std::pair("--phantom", "head"),
+                                    {"--frames", "24"},
+                                    {"--detector", "62x48"},
+                                    {"--pitch-mm", "6.16"}}) {
+    if (std::ranges::find(more, flag) != more.end()) continue;
+    arguments.insert(arguments.end(), {flag, value});
+  }
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunCommand(arguments);
+}
+
+TEST(LegalScan, WhatAServiceRefusesIsNotWritten) {
+  const struct {
+    std::vector<std::string> flags;
+    int exit_code;
+    const char* told;
+  } wrong[] = {
+      {{"--tube-voltage", "0.09"},
+       1,
+       "tube_voltage_kv is 0.09; legal is 0 (unknown) or 10 to 300 kV: was it given in MV?"},
+      {{"--tube-voltage", "9"}, 1, "tube_voltage_kv is 9; legal is 0 (unknown) or 10 to 300 kV"},
+      {{"--sid-mm", "75", "--sdd-mm", "120"},
+       2,
+       "--sid-mm is 75; legal is 100 to 10000 mm: was it given in cm?"},
+      {{"--sdd-mm", "120"},
+       2,
+       "--sdd-mm is 120; legal is above --sid-mm, which is 750, up to 7500 mm: was it given in "
+       "cm?"},
+      {{"--sdd-mm", "7600"}, 2, "--sdd-mm is 7600; legal is above --sid-mm, which is 750, up to"},
+  };
+  for (const auto& [flags, exit_code, told] : wrong) {
+    TemporaryDirectory directory;
+    const Outcome outcome = Simulate(directory, flags);
+    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(told));
+    EXPECT_TRUE(std::filesystem::is_empty(directory.path())) << told;
+  }
+}
+
+TEST(LegalScan, MatricesInCentimetresAreNotWritten) {
+  TemporaryDirectory directory;
+  ASSERT_EQ(Simulate(directory, {"--matrices", directory / "m.csv"}).exit_code, 0);
+  // The world in centimetres: the first three columns of each matrix times ten.
+  std::string table = ReadBytes(directory / "m.csv"), scaled;
+  size_t column = 0;
+  std::string cell;
+  bool comment = false;
+  for (const char c : table) {
+    if (c == '#') comment = true;
+    if (comment || (c != ',' && c != '\n')) {
+      (comment ? scaled : cell) += c;
+      if (c == '\n') comment = false;
+      continue;
+    }
+    if (column > 0 && column % 4 != 0) cell = std::to_string(std::stod(cell) * 10);
+    scaled += cell + c;
+    cell.clear();
+    column = c == '\n' ? 0 : column + 1;
+  }
+  WriteBytes(directory / "cm.csv", scaled);
+  const Outcome outcome = Simulate(directory, {"--trajectory", directory / "cm.csv"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("legal is 100 to 10000 mm: are the matrices in millimetres?"));
+}
+
+TEST(LegalScan, AnObjectThatFitsIsNotWarnedOf) {
+  TemporaryDirectory directory;
+  for (const char* phantom : {"head", "shepp-logan", "quality", "cylinder"}) {
+    for (const char* trajectory : {"carm", "circle", "tilted"}) {
+      const Outcome outcome =
+          Simulate(directory, {"--phantom", phantom, "--trajectory", trajectory});
+      EXPECT_THAT(outcome.err, Not(HasSubstr("wider than the detector"))) << phantom << trajectory;
+    }
+  }
+}
+
+TEST(LegalScan, WhatTheDetectorCutsIsTold) {
+  TemporaryDirectory directory;
+  const Outcome outcome = Simulate(directory, {"--detector", "31x48"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, testing::ContainsRegex(
+                               "the object is wider than the detector's field of 119(\\.[0-9])? "
+                               "mm at the isocentre: of its width up to [0-9.]+ mm \\([0-9]+ "
+                               "%\\) are cut"));
+  // What one side lacks, the other has seen on a full turn.
+  const Outcome displaced =
+      Simulate(directory, {"--detector", "40x48", "--trajectory", "circle", "--displace-px", "15"});
+  EXPECT_EQ(displaced.exit_code, 0) << displaced.err;
+  EXPECT_THAT(displaced.err, Not(HasSubstr("wider than the detector")));
+}
+
+TEST(LegalScan, ASourceIsOutsideOfWhatItShinesThrough) {
+  TemporaryDirectory directory;
+  const Outcome outcome =
+      Simulate(directory, {"--scale-mm", "400", "--sid-mm", "300", "--trajectory", "circle"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("the source of frame 0 is 300 mm from the isocentre, inside of "
+                        "the object, which reaches to "));
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+}  // namespace
+}  // namespace isocenter::client_test
