@@ -49,7 +49,9 @@ absl::Status Write(const GatedScan& scan, const std::vector<ops::Device*>& devic
                  gate.findings.back().c_str());
   }
   return formats::WriteVolume(
-      gate.file, {.grid = PatientGrid(scan.grid, scan.position), .voxels = std::move(voxels)});
+      gate.file, {.grid = PatientGrid(scan.grid, scan.position),
+                  .voxels = std::move(voxels),
+                  .facts = {.unit = "HU"}});
 }
 
 /// Each gate by filtered back-projection, one after the other.
