@@ -366,7 +366,7 @@ absl::Status Qa(const Options& options) {
     ISO_RETURN_IF_ERROR(quality::SetTolerance(tolerance, measures));
   }
   if (const std::string text = UncorrectedText(scan.conditions); !text.empty()) {
-    PrintWarnings(std::vector<std::string>{text});
+    std::fprintf(stderr, "isocenter: comment: %s\n", text.c_str());
   }
   ISO_ASSIGN_OR_RETURN(const Baseline baseline, BaselineOf(options));
   ISO_ASSIGN_OR_RETURN(std::vector<Verdict> verdicts,
