@@ -177,7 +177,8 @@ TEST_F(QaTest, ConditionsAreComparedAndFramesKnown) {
   EXPECT_THAT(other.err, HasSubstr("the tube voltage is 120 kV, that of the baseline 90 kV"));
   EXPECT_THAT(other.err, HasSubstr("the calibration set is 'room1-b'"));
   std::map<std::string, std::string> why;
-  for (const auto& verdict : nlohmann::json::parse(ReadBytes(Path("other.json")))["verdicts"]) {
+  const auto judged = nlohmann::json::parse(ReadBytes(Path("other.json")));
+  for (const auto& verdict : judged["verdicts"]) {
     why[verdict["name"]] = verdict.value("not_comparable", "");
   }
   EXPECT_THAT(why["noise_hu"], testing::AllOf(HasSubstr("filter"), HasSubstr("voltage")));
