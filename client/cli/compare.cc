@@ -88,9 +88,10 @@ class PhantomTruth : public Truth {
   std::string Sampling() const override {
     return subsamples_ == 1 ? "the phantom at the voxels' centres: edges within voxels count as "
                               "errors"
-                            : absl::StrFormat("the phantom's mean over %d x %d x %d points of each "
-                                              "voxel",
-                                              subsamples_, subsamples_, subsamples_);
+                            : absl::StrFormat(
+                                  "the phantom's mean over %d x %d x %d points of each "
+                                  "voxel",
+                                  subsamples_, subsamples_, subsamples_);
   }
   const formats::VolumeFacts& facts() const override { return facts_; }
 
@@ -180,15 +181,15 @@ std::string PartlyCompared(const Options& options, int64_t compared, int64_t all
 nlohmann::ordered_json ToJson(const Options& options, const formats::Volume& volume,
                               const Truth& truth, const imaging::DifferenceMeter& meter,
                               const std::vector<std::string>& warnings) {
-  nlohmann::ordered_json json{{"volume", options.volume},
-                              {"truth", options.truth.empty() ? options.phantom : options.truth},
-                              {"truth_sampling", truth.Sampling()},
-                              {"unit", WithoutUnit(options, volume, truth).empty() ? "HU"
-                                                                                   : "unstated"},
-                              {"calibration", volume.facts.calibration},
-                              {"voxels", volume.grid.voxels()},
-                              {"warnings", warnings},
-                              {"regions", nlohmann::ordered_json::object()}};
+  nlohmann::ordered_json json{
+      {"volume", options.volume},
+      {"truth", options.truth.empty() ? options.phantom : options.truth},
+      {"truth_sampling", truth.Sampling()},
+      {"unit", WithoutUnit(options, volume, truth).empty() ? "HU" : "unstated"},
+      {"calibration", volume.facts.calibration},
+      {"voxels", volume.grid.voxels()},
+      {"warnings", warnings},
+      {"regions", nlohmann::ordered_json::object()}};
   for (const imaging::RegionDifference& region : meter.regions()) {
     std::string key = region.name;
     std::replace(key.begin(), key.end(), ' ', '_');

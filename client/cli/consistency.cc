@@ -92,8 +92,8 @@ constexpr char kCauses[] =
     "another scan, a detector or source that moved, a patient who moved, frames lost or in another "
     "order, corrections that differ from frame to frame";
 
-/// Of what was judged. Errors: NotPassed for frames that do not agree, and where nothing can be said
-/// of them.
+/// Of what was judged. Errors: NotPassed for frames that do not agree, and where nothing can be
+/// said of them.
 absl::Status Verdict(const Findings& findings, const std::vector<std::string>& warnings) {
   if (!warnings.empty()) {
     return flags::NotPassed(absl::StrCat("the frames do not agree with each other: ",
@@ -103,8 +103,8 @@ absl::Status Verdict(const Findings& findings, const std::vector<std::string>& w
   if (planes || (findings.rays.not_judged.empty() && !findings.planes.off_air)) {
     return absl::OkStatus();
   }
-  return flags::NotPassed(absl::StrCat("whether the frames agree was not judged: ",
-                                       findings.planes.not_judged));
+  return flags::NotPassed(
+      absl::StrCat("whether the frames agree was not judged: ", findings.planes.not_judged));
 }
 
 /// With the way out.

@@ -147,8 +147,7 @@ std::vector<std::string> Owed(const std::vector<RoomTrend>& rooms, const Options
 }
 
 /// How the results' scans were made, of those whose jobs are still there.
-ScansByJob ScansOf(const client::ServiceChannel& channel,
-                   const v1::ListQualityResponse& found) {
+ScansByJob ScansOf(const client::ServiceChannel& channel, const v1::ListQualityResponse& found) {
   const client::JobClient jobs(channel);
   ScansByJob scans;
   for (const v1::QualityResult& result : found.result()) {
@@ -171,8 +170,8 @@ void PrintNotes(const RoomTrend& room) {
   std::vector<std::string> notes;
   if (room.tests == 1) notes.push_back("no test since the baseline: LATEST is the baseline itself");
   if (room.same_scan > 0) {
-    notes.push_back(absl::StrCat(room.same_scan,
-                                 " records are of scans that count already, and left out"));
+    notes.push_back(
+        absl::StrCat(room.same_scan, " records are of scans that count already, and left out"));
   }
   if (room.by_record_time > 0) {
     notes.push_back(absl::StrCat("of ", room.by_record_time, " of ", room.tests,
@@ -247,8 +246,10 @@ void AddQualityCommand(flags::Command program) {
   trend.Footer(
       "Example:\n  isocenter quality trend --station room1 --every-days 31\n"
       "LEVEL: within; watch, from two thirds of the tolerance on; action, beyond it or not "
-      "measured; not comparable, where another condition changes the figure; not judged, where a disc "
-      "that is gone would pass. Times are those of the scans, each of which counts once.\nDRIFT is the line through five "
+      "measured; not comparable, where another condition changes the figure; not judged, where a "
+      "disc "
+      "that is gone would pass. Times are those of the scans, each of which counts once.\nDRIFT is "
+      "the line through five "
       "and more tests of a week and more, where it is more than noise; LEAVES, when it leaves the "
       "tolerance.");
   AddServerFlags(trend, o.server);

@@ -326,7 +326,8 @@ absl::Status MetaImageWriter::Finish() {
 }
 
 absl::Status WriteMetaImage(const std::filesystem::path& path, const Volume& volume) {
-  ISO_ASSIGN_OR_RETURN(MetaImageWriter writer, MetaImageWriter::Create(path, volume.grid, volume.facts));
+  ISO_ASSIGN_OR_RETURN(MetaImageWriter writer,
+                       MetaImageWriter::Create(path, volume.grid, volume.facts));
   ISO_RETURN_IF_ERROR(writer.Append(volume.voxels));
   return writer.Finish();
 }

@@ -160,8 +160,8 @@ TEST_F(QaTest, ConditionsAreComparedAndFramesKnown) {
   EXPECT_THAT(RunCommand({"qa", again, "--baseline", Path("accepted.json")}).err,
               HasSubstr("the scan is of the same frames as the baseline"));
   facts.frames = "pixels 00000002";
-  const Outcome second = RunCommand({"qa", accepted, "--again", scan("second.mha", 2, facts),
-                                     "--json", Path("second.json")});
+  const Outcome second = RunCommand(
+      {"qa", accepted, "--again", scan("second.mha", 2, facts), "--json", Path("second.json")});
   ASSERT_EQ(second.exit_code, 0) << second.err;
   EXPECT_NEAR(nlohmann::json::parse(ReadBytes(Path("second.json")))["second_scan"]["correlation"]
                   .get<double>(),
@@ -195,8 +195,8 @@ TEST_F(QaTest, CommentsOnScansThatNothingCorrected) {
                   Path("raw.mha"),
                   {made.grid, std::move(made.voxels), {.calibration = formats::kUncorrected}})
                   .ok());
-  const Outcome outcome = RunCommand(
-      {"qa", Path("raw.mha"), "--json", Path("raw.json"), "--report", Path("raw.html")});
+  const Outcome outcome =
+      RunCommand({"qa", Path("raw.mha"), "--json", Path("raw.json"), "--report", Path("raw.html")});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const std::string& told :
        {outcome.err, ReadBytes(Path("raw.json")), ReadBytes(Path("raw.html"))}) {

@@ -47,8 +47,8 @@ void AddTextChange(const Conditions& baseline, const Conditions& now,
                    std::vector<ConditionChange>& changes) {
   const std::string &was = baseline.facts.*member, &is = now.facts.*member;
   if (was.empty() || is.empty() || was == is) return;
-  changes.push_back({what, absl::StrCat("the ", name, " is '", is, "', that of the baseline '", was,
-                                        "'")});
+  changes.push_back(
+      {what, absl::StrCat("the ", name, " is '", is, "', that of the baseline '", was, "'")});
 }
 
 /// Whether every figure of five and more is that of the baseline.
@@ -163,8 +163,8 @@ bool DependsOn(absl::string_view figure, What change) {
   switch (change) {
     case What::kVoxels:
     case What::kFilter:  // an algorithm that iterates has no slice width of its own, either
-      return StartsWithOne(figure, {"noise_", "mtf", "slice_", "ramp_", "nps_", "cnr_",
-                                    "detectability_"});
+      return StartsWithOne(figure,
+                           {"noise_", "mtf", "slice_", "ramp_", "nps_", "cnr_", "detectability_"});
     case What::kVoltage:
       return !is_place && !StartsWithOne(figure, {"mtf", "slice_", "ramp_", "nps_"});
     case What::kProtocol:
@@ -200,11 +200,10 @@ absl::Status CheckIsATest(absl::string_view name_of_baseline, const Conditions& 
         "the scan is of the same frames as the baseline ", name_of_baseline, ": ", kAnotherScan));
   }
   if (SameFigures(of_baseline, measures)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("all ", of_baseline.size(), " figures are those of the baseline ",
-                     name_of_baseline, " in six digits, as of the same scan (",
-                     of_baseline.front().name, ": ", of_baseline.front().value,
-                     "): ", kAnotherScan));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "all ", of_baseline.size(), " figures are those of the baseline ", name_of_baseline,
+        " in six digits, as of the same scan (", of_baseline.front().name, ": ",
+        of_baseline.front().value, "): ", kAnotherScan));
   }
   return absl::OkStatus();
 }

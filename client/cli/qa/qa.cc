@@ -89,9 +89,9 @@ absl::Status AddFacts(const Options& options, const formats::VolumeFacts& of_fil
   }
   // Files of jobs have the job's name as the mark of their frames.
   if (absl::StartsWith(of_file.frames, "job ") && of_file.frames != facts.frames) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        options.volume, " is of the frames of another job than --job ", options.job,
-        "; legal is the job whose volume it is"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.volume, " is of the frames of another job than --job ", options.job,
+                     "; legal is the job whose volume it is"));
   }
   facts.filter = of_file.filter;
   facts.tube_voltage_kv = of_file.tube_voltage_kv;
@@ -204,8 +204,8 @@ absl::StatusOr<std::vector<Verdict>> Against(const Baseline& baseline, const Opt
                                              const Conditions& conditions,
                                              const std::vector<Measure>& measures) {
   if (baseline.measures.empty()) return std::vector<Verdict>();
-  ISO_RETURN_IF_ERROR(CheckIsATest(options.baseline, baseline.conditions, baseline.measures,
-                                   conditions, measures));
+  ISO_RETURN_IF_ERROR(
+      CheckIsATest(options.baseline, baseline.conditions, baseline.measures, conditions, measures));
   std::vector<Verdict> verdicts = quality::Compare(baseline.measures, measures);
   if (verdicts.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -285,8 +285,9 @@ void PrintReasons(const char* what,
   }
 }
 
-absl::Status Report(const Options& options, const Scan& scan, const QualityPhantom& phantom, const quality::PhantomStudy& study,
-                    const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts,
+absl::Status Report(const Options& options, const Scan& scan, const QualityPhantom& phantom,
+                    const quality::PhantomStudy& study, const std::vector<Measure>& measures,
+                    const std::vector<Verdict>& verdicts,
                     const std::vector<std::pair<std::string, std::string>>& not_judged) {
   const std::string name = options.volume.empty() ? options.job : options.volume;
   nlohmann::ordered_json json = {{"volume", name}, {"phantom", phantom.name}};
@@ -307,16 +308,16 @@ absl::Status Report(const Options& options, const Scan& scan, const QualityPhant
   json.update(ToJson(study));
   ISO_RETURN_IF_ERROR(options.json.Report(Table(measures, verdicts), json));
   if (options.report.empty()) return absl::OkStatus();
-  ISO_ASSIGN_OR_RETURN(const std::string html, RenderReport({.volume = name,
-                                                             .made = absl::Now(),
-                                                             .comment = uncorrected,
-                                                             .view = {scan.volume.grid,
-                                                                      scan.volume.view()},
-                                                             .phantom = phantom,
-                                                             .study = study,
-                                                             .measures = measures,
-                                                             .verdicts = verdicts,
-                                                             .not_judged = not_judged}));
+  ISO_ASSIGN_OR_RETURN(const std::string html,
+                       RenderReport({.volume = name,
+                                     .made = absl::Now(),
+                                     .comment = uncorrected,
+                                     .view = {scan.volume.grid, scan.volume.view()},
+                                     .phantom = phantom,
+                                     .study = study,
+                                     .measures = measures,
+                                     .verdicts = verdicts,
+                                     .not_judged = not_judged}));
   return formats::WriteText(options.report, html);
 }
 
@@ -333,9 +334,9 @@ absl::Status Judge(const std::vector<Verdict>& verdicts) {
                     " figures are beyond their tolerance: ", absl::StrJoin(failed, ", "));
   }
   if (!not_comparable.empty()) {
-    absl::StrAppend(&text, failed.empty() ? "" : "; ", not_comparable.size(), " of ",
-                    verdicts.size(), " are not comparable, under other conditions: ",
-                    absl::StrJoin(not_comparable, ", "));
+    absl::StrAppend(
+        &text, failed.empty() ? "" : "; ", not_comparable.size(), " of ", verdicts.size(),
+        " are not comparable, under other conditions: ", absl::StrJoin(not_comparable, ", "));
   }
   return flags::NotPassed(text);
 }
@@ -351,10 +352,9 @@ absl::Status Qa(const Options& options) {
     again_view = quality::VolumeView{again->grid, again->view()};
   }
   const QualityPhantom phantom = PhantomOf(options);
-  const absl::StatusOr<quality::PhantomStudy> made =
-      quality::StudyPhantom({volume.grid, volume.view()}, phantom,
-                            again_view ? &*again_view : nullptr,
-                            again && formats::OtherFrames(again->facts, scan.conditions.facts));
+  const absl::StatusOr<quality::PhantomStudy> made = quality::StudyPhantom(
+      {volume.grid, volume.view()}, phantom, again_view ? &*again_view : nullptr,
+      again && formats::OtherFrames(again->facts, scan.conditions.facts));
   // A phantom that is not in the volume is no name of something that is not there.
   if (absl::IsNotFound(made.status())) {
     return absl::FailedPreconditionError(made.status().message());
@@ -375,12 +375,11 @@ absl::Status Qa(const Options& options) {
     ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                          options.job.empty() ? TheService(options.server)
                                              : ServiceOfJob(options.server, options.job));
-    ISO_ASSIGN_OR_RETURN(
-        std::vector<Verdict> judged,
-        Record(channel,
-               {options.station, options.protocol, options.job, options.phantom,
-                options.as_baseline},
-               scan.conditions, measures, options.json.progress()));
+    ISO_ASSIGN_OR_RETURN(std::vector<Verdict> judged,
+                         Record(channel,
+                                {options.station, options.protocol, options.job, options.phantom,
+                                 options.as_baseline},
+                                scan.conditions, measures, options.json.progress()));
     if (verdicts.empty()) verdicts = std::move(judged);
   }
   PrintReasons("not measured", {study.unmeasured.begin(), study.unmeasured.end()});

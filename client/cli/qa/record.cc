@@ -60,11 +60,10 @@ absl::StatusOr<std::optional<v1::QualityResult>> BaselineOf(const client::Servic
   }
   ISO_ASSIGN_OR_RETURN(const v1::ListQualityResponse found,
                        client::QualityClient(channel).List(list));
-  const auto baseline =
-      std::ranges::find_if(found.result(), [&](const v1::QualityResult& result) {
-        return result.baseline() && result.station_name() == list.station_name() &&
-               result.protocol() == list.protocol();
-      });
+  const auto baseline = std::ranges::find_if(found.result(), [&](const v1::QualityResult& result) {
+    return result.baseline() && result.station_name() == list.station_name() &&
+           result.protocol() == list.protocol();
+  });
   if (baseline == found.result().end()) return std::nullopt;
   return *baseline;
 }
@@ -80,9 +79,9 @@ absl::Status CheckChanges(const std::string& baseline,
     texts.push_back(change.text);
   }
   if (texts.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "not recorded: ", absl::StrJoin(texts, "; "), " (", baseline,
-      "); legal are the baseline's conditions, or --as-baseline for a new one"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("not recorded: ", absl::StrJoin(texts, "; "), " (", baseline,
+                   "); legal are the baseline's conditions, or --as-baseline for a new one"));
 }
 
 std::vector<Verdict> VerdictsOf(const v1::QualityResult& kept) {
@@ -118,8 +117,7 @@ absl::StatusOr<std::vector<Verdict>> Record(const client::ServiceChannel& channe
       for (const v1::QualityMeasure& measure : baseline->measure()) {
         of_baseline.push_back({measure.name(), measure.value(), measure.tolerance()});
       }
-      ISO_RETURN_IF_ERROR(
-          CheckIsATest(baseline->id(), was, of_baseline, conditions, measures));
+      ISO_RETURN_IF_ERROR(CheckIsATest(baseline->id(), was, of_baseline, conditions, measures));
       changes = Changes(was, conditions);
       ISO_RETURN_IF_ERROR(CheckChanges(baseline->id(), changes));
     }

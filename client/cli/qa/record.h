@@ -19,9 +19,9 @@ struct RecordRequest {
 };
 
 /// Has the server keep the figures; says so, and what is told of the room, to `progress`. The
-/// verdicts are the server's, but for figures that other conditions make incomparable. Errors: those
-/// of the service; those of CheckIsATest; FAILED_PRECONDITION for voxels, voltage or a filter that
-/// the baseline does not have, since the server would take their verdicts for the room's.
+/// verdicts are the server's, but for figures that other conditions make incomparable. Errors:
+/// those of the service; those of CheckIsATest; FAILED_PRECONDITION for voxels, voltage or a filter
+/// that the baseline does not have, since the server would take their verdicts for the room's.
 absl::StatusOr<std::vector<quality::Verdict>> Record(const client::ServiceChannel& channel,
                                                      const RecordRequest& request,
                                                      const Conditions& conditions,

@@ -198,10 +198,10 @@ std::string Figures(const Report& report) {
         &out, "<tr><td>%s<td class=n>%s<td class=n>%.5g<td class=n>±%.3g<td class=%s</tr>\n",
         EscapeMarkup(verdict.name), verdict.value ? absl::StrFormat("%.5g", *verdict.value) : "—",
         verdict.baseline, verdict.tolerance,
-        verdict.passed()                 ? "pass>passed"
-        : verdict.not_comparable.empty() ? "fail>not passed"
-                                         : absl::StrCat("fail>not comparable: ",
-                                                        EscapeMarkup(verdict.not_comparable)));
+        verdict.passed() ? "pass>passed"
+        : verdict.not_comparable.empty()
+            ? "fail>not passed"
+            : absl::StrCat("fail>not comparable: ", EscapeMarkup(verdict.not_comparable)));
   }
   return out + "</table>\n";
 }

@@ -36,15 +36,14 @@ Test TestOf(const v1::QualityResult& result, const ScansByJob& scans) {
     test.conditions = scan->second;
   }
   test.by_record_time = test.conditions.acquired == absl::InfinitePast();
-  test.time = test.by_record_time ? wire::TimeFromProto(result.record_time())
-                                  : test.conditions.acquired;
+  test.time =
+      test.by_record_time ? wire::TimeFromProto(result.record_time()) : test.conditions.acquired;
   return test;
 }
 
 bool IsComparable(const Test& test, const std::string& figure) {
-  return std::ranges::none_of(test.changes, [&](const ConditionChange& change) {
-    return DependsOn(figure, change.what);
-  });
+  return std::ranges::none_of(
+      test.changes, [&](const ConditionChange& change) { return DependsOn(figure, change.what); });
 }
 
 std::optional<double> ValueOf(const v1::QualityResult& result, const std::string& name) {
@@ -97,8 +96,7 @@ std::optional<double> DaysUntilOut(double slope, double at_last, const FigureTre
   return std::max(0.0, days);
 }
 
-FigureTrend FigureOf(const v1::QualityMeasure& of_baseline,
-                     const std::vector<Test>& oldest_first) {
+FigureTrend FigureOf(const v1::QualityMeasure& of_baseline, const std::vector<Test>& oldest_first) {
   FigureTrend figure{.name = of_baseline.name(),
                      .baseline = of_baseline.value(),
                      .tolerance = of_baseline.tolerance()};
@@ -126,11 +124,11 @@ FigureTrend FigureOf(const v1::QualityMeasure& of_baseline,
   const double share = figure.share();
   const bool is_judged =
       quality::WhyNotJudged({figure.name, figure.baseline, figure.tolerance}).empty();
-  figure.level = !is_judged                                       ? ConstancyLevel::kNotJudged
+  figure.level = !is_judged                                        ? ConstancyLevel::kNotJudged
                  : !IsComparable(oldest_first.back(), figure.name) ? ConstancyLevel::kNotComparable
-                 : !figure.latest || share > 1                    ? ConstancyLevel::kAction
-                 : share > kWatchShare                            ? ConstancyLevel::kWatch
-                                                                  : ConstancyLevel::kWithin;
+                 : !figure.latest || share > 1                     ? ConstancyLevel::kAction
+                 : share > kWatchShare                             ? ConstancyLevel::kWatch
+                                                                   : ConstancyLevel::kWithin;
   return figure;
 }
 
@@ -149,9 +147,8 @@ RoomTrend TrendOf(const v1::QualityResult& baseline,
     Test test = TestOf(*result, scans);
     // Of a scan whose time is not known its record must be the later one.
     const bool is_later = test.time >= first.time &&
-                          (!test.by_record_time ||
-                           wire::TimeFromProto(result->record_time()) >=
-                               wire::TimeFromProto(baseline.record_time()));
+                          (!test.by_record_time || wire::TimeFromProto(result->record_time()) >=
+                                                       wire::TimeFromProto(baseline.record_time()));
     if (!is_later) continue;
     const bool is_known = std::ranges::any_of(counted, [&](const Test& other) {
       return formats::SameFrames(other.conditions.facts, test.conditions.facts) ||

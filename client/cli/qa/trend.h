@@ -17,8 +17,8 @@ namespace isocenter::cli {
 
 /// What is to be done about a figure: nothing can be said, since its baseline would let a worst
 /// case pass (quality::WhyNotJudged); nothing; look at it again soon, from two thirds of the
-/// tolerance on; scan again under the baseline's conditions, since the figure depends on one that is
-/// another; correct its cause before patients are scanned, beyond the tolerance or when it could
+/// tolerance on; scan again under the baseline's conditions, since the figure depends on one that
+/// is another; correct its cause before patients are scanned, beyond the tolerance or when it could
 /// not be measured.
 enum class ConstancyLevel { kNotJudged, kWithin, kWatch, kNotComparable, kAction };
 std::string LevelName(ConstancyLevel level);
@@ -60,8 +60,8 @@ struct RoomTrend {
 using ScansByJob = std::map<std::string, Conditions>;
 
 /// Of every room and protocol with a baseline among the results, by name. Counted are results of
-/// the baseline's phantom that are not older than it, each scan once: of several records the newest,
-/// and the baseline's own scan as the baseline alone.
+/// the baseline's phantom that are not older than it, each scan once: of several records the
+/// newest, and the baseline's own scan as the baseline alone.
 std::vector<RoomTrend> TrendsOf(
     const google::protobuf::RepeatedPtrField<v1::QualityResult>& results,
     const ScansByJob& scans = {});

@@ -33,8 +33,7 @@ std::string CalibrationOf(const recon::Acquisition& acquisition) {
 
 }  // namespace
 
-formats::VolumeFacts FactsOf(const ReconstructOptions& options,
-                             const v1::AcquisitionHeader& header,
+formats::VolumeFacts FactsOf(const ReconstructOptions& options, const v1::AcquisitionHeader& header,
                              const recon::Acquisition& acquisition, const LocalFrames& frames) {
   uint32_t checksum = 0;
   for (int view = 0; view < static_cast<int>(acquisition.trajectory.size()); ++view) {

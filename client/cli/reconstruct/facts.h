@@ -9,8 +9,7 @@
 namespace isocenter::cli {
 
 /// Frames are told by the checksum of all their pixels.
-formats::VolumeFacts FactsOf(const ReconstructOptions& options,
-                             const v1::AcquisitionHeader& header,
+formats::VolumeFacts FactsOf(const ReconstructOptions& options, const v1::AcquisitionHeader& header,
                              const recon::Acquisition& acquisition, const LocalFrames& frames);
 
 }  // namespace isocenter::cli

@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "client/formats/dicom/xa_attributes.h"
 #include "client/formats/dicom/first_ct.h"
+#include "client/formats/dicom/xa_attributes.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
@@ -27,8 +27,8 @@ void TakeUpComments(absl::string_view comments, VolumeFacts& facts) {
         facts.filter = std::string(part.substr(by + 4));
       }
     } else if (absl::ConsumePrefix(&part, "filter ")) {
-      facts.filter = facts.filter.empty() ? std::string(part)
-                                          : absl::StrCat(facts.filter, "; ", part);
+      facts.filter =
+          facts.filter.empty() ? std::string(part) : absl::StrCat(facts.filter, "; ", part);
     } else if (absl::ConsumePrefix(&part, "calibration ")) {
       facts.calibration = std::string(part.substr(0, part.find(',')));
       is_corrected = true;
