@@ -34,7 +34,8 @@ constexpr int kSlab = 8;  // slices that are compared at once
 struct Options {
   std::string volume, truth, phantom;
   std::optional<double> scale_mm;
-  int subsamples = 1;
+  // Point-sampled, edges that a voxel averages would count as its errors.
+  int subsamples = 3;
   JsonOutput json;
 };
 
@@ -47,6 +48,10 @@ class Truth {
  public:
   virtual ~Truth() = default;
   virtual void Fill(const VolumeGrid& slab, HostView3<float> out) = 0;
+  /// What its values stand for, as a sentence's end.
+  virtual std::string Sampling() const = 0;
+  /// What the truth itself says of its numbers; empty: nothing.
+  virtual const formats::VolumeFacts& facts() const = 0;
   /// What the truth itself gives reason to doubt, beside a volume on this grid.
   virtual std::vector<std::string> Doubts(const Options&, const VolumeGrid&) const { return {}; }
 };
@@ -59,6 +64,8 @@ class VolumeTruth : public Truth {
         imaging::Resample(volume_, slab, std::numeric_limits<float>::quiet_NaN());
     std::copy(resampled.voxels.begin(), resampled.voxels.end(), out.data());
   }
+  std::string Sampling() const override { return "the file's voxels, interpolated"; }
+  const formats::VolumeFacts& facts() const override { return volume_.facts; }
   std::vector<std::string> Doubts(const Options& options, const VolumeGrid& grid) const override {
     std::vector<std::string> doubts =
         imaging::GridDifferences(options.volume, grid, options.truth, volume_.grid);
@@ -78,8 +85,18 @@ class PhantomTruth : public Truth {
   void Fill(const VolumeGrid& slab, HostView3<float> out) override {
     phantom::Rasterize(*object_, slab, kMuWaterPerMm, subsamples_, pool_, out);
   }
+  std::string Sampling() const override {
+    return subsamples_ == 1 ? "the phantom at the voxels' centres: edges within voxels count as "
+                              "errors"
+                            : absl::StrFormat(
+                                  "the phantom's mean over %d x %d x %d points of each "
+                                  "voxel",
+                                  subsamples_, subsamples_, subsamples_);
+  }
+  const formats::VolumeFacts& facts() const override { return facts_; }
 
  private:
+  const formats::VolumeFacts facts_{.unit = "HU"};
   std::unique_ptr<phantom::Phantom> object_;
   int subsamples_;
   ThreadPool pool_;
@@ -109,24 +126,29 @@ absl::StatusOr<std::unique_ptr<Truth>> OpenTruth(const Options& options) {
   return std::make_unique<PhantomTruth>(std::move(object), options.subsamples);
 }
 
-/// Of the formats only DICOM has a place for the unit, and its reader takes HU alone.
-bool StatesUnit(const std::string& file) {
+bool IsSeries(const std::string& file) {
   std::error_code ignored;
   return std::filesystem::is_directory(file, ignored);
 }
 
 /// The files that do not say what their numbers are.
-std::vector<std::string> WithoutUnit(const Options& options) {
+std::vector<std::string> WithoutUnit(const Options& options, const formats::Volume& volume,
+                                     const Truth& truth) {
   std::vector<std::string> files;
-  for (const std::string& file : {options.volume, options.truth}) {
-    if (!file.empty() && !StatesUnit(file)) files.push_back(file);
-  }
+  if (volume.facts.unit.empty()) files.push_back(options.volume);
+  if (truth.facts().unit.empty()) files.push_back(options.truth);
   return files;
+}
+
+/// Of a file that says that its numbers are something else than HU.
+std::vector<std::string> FactDoubts(const std::string& file, const formats::VolumeFacts& facts) {
+  if (facts.unit.empty() || facts.unit == "HU") return {};
+  return {absl::StrCat(file, " says that its unit is '", facts.unit, "'; legal is HU")};
 }
 
 /// Two DICOM series whose places are of different frames: nothing says how they lie to each other.
 absl::StatusOr<std::string> OtherFrame(const Options& options) {
-  if (options.truth.empty() || !StatesUnit(options.volume) || !StatesUnit(options.truth)) return "";
+  if (options.truth.empty() || !IsSeries(options.volume) || !IsSeries(options.truth)) return "";
   ISO_ASSIGN_OR_RETURN(const std::string volume, formats::SeriesFrameOfReference(options.volume));
   ISO_ASSIGN_OR_RETURN(const std::string truth, formats::SeriesFrameOfReference(options.truth));
   if (volume == truth) return "";
@@ -141,6 +163,8 @@ absl::StatusOr<std::vector<std::string>> Doubts(const Options& options,
   std::vector<std::string> doubts;
   std::string unit = imaging::DoubtfulHounsfield(options.volume, volume.voxels);
   if (!unit.empty()) doubts.push_back(std::move(unit));
+  for (std::string& doubt : FactDoubts(options.volume, volume.facts)) doubts.push_back(doubt);
+  for (std::string& doubt : FactDoubts(options.truth, truth.facts())) doubts.push_back(doubt);
   for (std::string& doubt : truth.Doubts(options, volume.grid)) doubts.push_back(std::move(doubt));
   ISO_ASSIGN_OR_RETURN(std::string frame, OtherFrame(options));
   if (!frame.empty()) doubts.push_back(std::move(frame));
@@ -154,14 +178,18 @@ std::string PartlyCompared(const Options& options, int64_t compared, int64_t all
                       options.truth, "; the others count nowhere");
 }
 
-nlohmann::ordered_json ToJson(const Options& options, const imaging::DifferenceMeter& meter,
-                              int64_t voxels, const std::vector<std::string>& warnings) {
-  nlohmann::ordered_json json{{"volume", options.volume},
-                              {"truth", options.truth.empty() ? options.phantom : options.truth},
-                              {"unit", WithoutUnit(options).empty() ? "HU" : "unstated"},
-                              {"voxels", voxels},
-                              {"warnings", warnings},
-                              {"regions", nlohmann::ordered_json::object()}};
+nlohmann::ordered_json ToJson(const Options& options, const formats::Volume& volume,
+                              const Truth& truth, const imaging::DifferenceMeter& meter,
+                              const std::vector<std::string>& warnings) {
+  nlohmann::ordered_json json{
+      {"volume", options.volume},
+      {"truth", options.truth.empty() ? options.phantom : options.truth},
+      {"truth_sampling", truth.Sampling()},
+      {"unit", WithoutUnit(options, volume, truth).empty() ? "HU" : "unstated"},
+      {"calibration", volume.facts.calibration},
+      {"voxels", volume.grid.voxels()},
+      {"warnings", warnings},
+      {"regions", nlohmann::ordered_json::object()}};
   for (const imaging::RegionDifference& region : meter.regions()) {
     std::string key = region.name;
     std::replace(key.begin(), key.end(), ' ', '_');
@@ -200,7 +228,8 @@ absl::Status Compare(const Options& options) {
   std::string partly = PartlyCompared(options, compared, grid.voxels());
   if (!partly.empty()) warnings.push_back(std::move(partly));
   PrintWarnings(warnings);
-  if (const std::vector<std::string> silent = WithoutUnit(options); !silent.empty()) {
+  if (const std::vector<std::string> silent = WithoutUnit(options, volume, *truth);
+      !silent.empty()) {
     std::fprintf(stderr,
                  "isocenter: %s %s not say the unit of the numbers; the figures are in HU if they "
                  "are\n",
@@ -212,7 +241,8 @@ absl::Status Compare(const Options& options) {
                     absl::StrFormat("%.3f", region.rmse()), absl::StrFormat("%.3f", region.bias()),
                     absl::StrFormat("%.2f", region.largest)});
   }
-  return options.json.Report(FormatTable(rows), ToJson(options, meter, grid.voxels(), warnings));
+  std::fprintf(stderr, "isocenter: truth: %s\n", truth->Sampling().c_str());
+  return options.json.Report(FormatTable(rows), ToJson(options, volume, *truth, meter, warnings));
 }
 
 }  // namespace
@@ -241,7 +271,8 @@ void AddCompareCommand(flags::Command program) {
       .Range(1.0, 1000.0);
   command
       .Add("--subsamples", o.subsamples,
-           "points per voxel and axis at which the phantom is averaged; 1 is the voxel centre")
+           "points per voxel and axis that the phantom is averaged over; 1, the voxel's centre, "
+           "counts edges within voxels as errors")
       .ShowDefault()
       .Range(1, 16);
   o.json.AddFlag(command);

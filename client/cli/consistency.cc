@@ -85,6 +85,28 @@ std::vector<std::string> WarningsOf(const Findings& findings) {
   return warnings;
 }
 
+/// What else than the matrices does this, as far as the frames tell: a shift of single frames, and
+/// one that grows, look the same whoever has moved.
+constexpr char kCauses[] =
+    "any of these does that, and the frames alone do not tell which: matrices that are off or of "
+    "another scan, a detector or source that moved, a patient who moved, frames lost or in another "
+    "order, corrections that differ from frame to frame";
+
+/// Of what was judged. Errors: NotPassed for frames that do not agree, and where nothing can be
+/// said of them.
+absl::Status Verdict(const Findings& findings, const std::vector<std::string>& warnings) {
+  if (!warnings.empty()) {
+    return flags::NotPassed(absl::StrCat("the frames do not agree with each other: ",
+                                         warnings.size(), " of the checks warned; ", kCauses));
+  }
+  const bool planes = findings.planes.not_judged.empty();
+  if (planes || (findings.rays.not_judged.empty() && !findings.planes.off_air)) {
+    return absl::OkStatus();
+  }
+  return flags::NotPassed(
+      absl::StrCat("whether the frames agree was not judged: ", findings.planes.not_judged));
+}
+
 /// With the way out.
 std::string WhyNot(const Options& options, const Consistency& result) {
   if (!result.off_air) return result.not_judged;
@@ -195,8 +217,11 @@ absl::Status Check(const Options& options) {
   findings.rays = rays.Judge();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  PrintWarnings(WarningsOf(findings));
-  return options.json.Report(Text(options, findings, seconds), ToJson(options, findings));
+  const std::vector<std::string> warnings = WarningsOf(findings);
+  PrintWarnings(warnings);
+  ISO_RETURN_IF_ERROR(
+      options.json.Report(Text(options, findings, seconds), ToJson(options, findings)));
+  return Verdict(findings, warnings);
 }
 
 }  // namespace
@@ -211,8 +236,9 @@ void AddConsistencyCommand(flags::Command program) {
       "  isocenter consistency scan --json consistency.json\n"
       "  isocenter consistency raw --calibration room3.isocal\n"
       "Integrals over planes through two sources follow from each of their frames; where they\n"
-      "differ, matrices or the patient moved. docs/geometry.md says what is seen, and what is "
-      "not.");
+      "differ, matrices, detector or patient moved, or frames are lost or corrected unlike each\n"
+      "other: the frames do not tell which. Exit code 3: they do not agree, or nothing could be\n"
+      "judged. docs/geometry.md says what is seen, and what is not.");
   command.Add("scan", o.scan, "acquisition of counts").Required().Type("SCAN");
   command
       .Add("--matrices", o.matrices,

@@ -10,6 +10,7 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/options/deidentify_flags.h"
 #include "client/cli/options/job_argument.h"
+#include "client/cli/options/job_facts.h"
 #include "client/cli/options/overwrite_flag.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
@@ -105,15 +106,16 @@ class DirectorySink : public client::DicomSink {
 
 class VolumeFileSink : public client::VolumeSink {
  public:
-  VolumeFileSink(formats::Destination destination, const Interrupt& interrupt)
-      : destination_(std::move(destination)), interrupt_(interrupt) {}
+  VolumeFileSink(formats::Destination destination, formats::VolumeFacts facts,
+                 const Interrupt& interrupt)
+      : destination_(std::move(destination)), facts_(std::move(facts)), interrupt_(interrupt) {}
   absl::Status OnGrid(const VolumeGrid& grid) override {
     grid_ = grid;
     bar_.emplace("download", "voxels", grid.voxels());
     destination_.bytes = static_cast<uint64_t>(grid.voxels()) * sizeof(float);
     ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination_));
     ISO_ASSIGN_OR_RETURN(formats::VolumeWriter writer,
-                         formats::VolumeWriter::Create(destination_.path, grid));
+                         formats::VolumeWriter::Create(destination_.path, grid, facts_));
     writer_.emplace(std::move(writer));
     return absl::OkStatus();
   }
@@ -131,6 +133,7 @@ class VolumeFileSink : public client::VolumeSink {
 
  private:
   formats::Destination destination_;
+  const formats::VolumeFacts facts_;
   const Interrupt& interrupt_;
   VolumeGrid grid_;
   std::optional<formats::VolumeWriter> writer_;
@@ -164,8 +167,10 @@ absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        ServiceOfJob(options.server, options.job_id));
-  VolumeFileSink sink(destination, interrupt);
-  ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadVolume(options.job_id, sink));
+  const client::JobClient jobs(channel);
+  ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Get(options.job_id));
+  VolumeFileSink sink(destination, JobFacts(job), interrupt);
+  ISO_RETURN_IF_ERROR(jobs.DownloadVolume(options.job_id, sink));
   ISO_RETURN_IF_ERROR(sink.Finish());
   return options.json.Report(
       absl::StrCat(options.out.string(), ": ", GridText(wire::ToProto(sink.grid())), ", HU\n"),

@@ -20,6 +20,7 @@
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/cli/qa/trend.h"
+#include "client/job_client.h"
 #include "client/quality_client.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
@@ -130,6 +131,9 @@ std::vector<std::string> Owed(const std::vector<RoomTrend>& rooms, const Options
     std::vector<std::string> outside;
     for (const FigureTrend& figure : room.figures) {
       if (figure.level == ConstancyLevel::kAction) outside.push_back(figure.name);
+      if (figure.level == ConstancyLevel::kNotComparable) {
+        outside.push_back(absl::StrCat(figure.name, " (not comparable)"));
+      }
     }
     if (!outside.empty()) owed.push_back(absl::StrCat(where, ": ", absl::StrJoin(outside, ", ")));
     const double days = absl::ToDoubleHours(absl::Now() - room.latest_time) / 24;
@@ -142,6 +146,45 @@ std::vector<std::string> Owed(const std::vector<RoomTrend>& rooms, const Options
   return owed;
 }
 
+/// How the results' scans were made, of those whose jobs are still there.
+ScansByJob ScansOf(const client::ServiceChannel& channel, const v1::ListQualityResponse& found) {
+  const client::JobClient jobs(channel);
+  ScansByJob scans;
+  for (const v1::QualityResult& result : found.result()) {
+    if (result.job_id().empty() || scans.contains(result.job_id())) continue;
+    const auto job = jobs.Get(result.job_id());
+    if (!job.ok()) continue;
+    Conditions& conditions = scans[result.job_id()] = ConditionsOf(*job);
+    // Rooms' results are kept by their protocol, whatever a refinement's is called.
+    conditions.facts.protocol.clear();
+    if (job->refines_job_id().empty()) continue;
+    if (const auto acquired = jobs.Get(job->refines_job_id()); acquired.ok()) {
+      conditions.acquired = ConditionsOf(*acquired).acquired;
+    }
+  }
+  return scans;
+}
+
+/// What the figures alone do not say of a room.
+void PrintNotes(const RoomTrend& room) {
+  std::vector<std::string> notes;
+  if (room.tests == 1) notes.push_back("no test since the baseline: LATEST is the baseline itself");
+  if (room.same_scan > 0) {
+    notes.push_back(
+        absl::StrCat(room.same_scan, " records are of scans that count already, and left out"));
+  }
+  if (room.by_record_time > 0) {
+    notes.push_back(absl::StrCat("of ", room.by_record_time, " of ", room.tests,
+                                 " tests the time is that of the record: no job tells when the "
+                                 "scan was made, or under which conditions"));
+  }
+  for (const std::string& change : room.changes) notes.push_back(change);
+  for (const std::string& note : notes) {
+    std::fprintf(stderr, "isocenter: %s %s: %s\n", room.station.c_str(), room.protocol.c_str(),
+                 note.c_str());
+  }
+}
+
 absl::Status Trend(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
@@ -152,7 +195,7 @@ absl::Status Trend(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const v1::ListQualityResponse found,
                        client::QualityClient(channel).List(request));
   ISO_RETURN_IF_ERROR(CheckMeasure(found, options.measure));
-  const std::vector<RoomTrend> rooms = TrendsOf(found.result());
+  const std::vector<RoomTrend> rooms = TrendsOf(found.result(), ScansOf(channel, found));
   if (rooms.empty()) {
     return absl::NotFoundError(
         absl::StrCat("none of the ", found.result_size(),
@@ -166,6 +209,7 @@ absl::Status Trend(const Options& options) {
     std::fprintf(stderr, "isocenter: there are more than %d; --station and --protocol choose\n",
                  kMostResults);
   }
+  for (const RoomTrend& room : rooms) PrintNotes(room);
   const std::vector<std::string> owed = Owed(rooms, options);
   if (owed.empty()) return absl::OkStatus();
   return flags::NotPassed(absl::StrCat("constancy is not given: ", absl::StrJoin(owed, "; ")));
@@ -202,7 +246,10 @@ void AddQualityCommand(flags::Command program) {
   trend.Footer(
       "Example:\n  isocenter quality trend --station room1 --every-days 31\n"
       "LEVEL: within; watch, from two thirds of the tolerance on; action, beyond it or not "
-      "measured; not judged, where a disc that is gone would pass.\nDRIFT is the line through five "
+      "measured; not comparable, where another condition changes the figure; not judged, where a "
+      "disc "
+      "that is gone would pass. Times are those of the scans, each of which counts once.\nDRIFT is "
+      "the line through five "
       "and more tests of a week and more, where it is more than noise; LEAVES, when it leaves the "
       "tolerance.");
   AddServerFlags(trend, o.server);

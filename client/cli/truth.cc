@@ -34,7 +34,8 @@ struct Volume {
 absl::Status Write(const Volume& volume, const VolumeGrid& grid, int subsamples, ThreadPool& pool,
                    const Interrupt& interrupt) {
   ISO_ASSIGN_OR_RETURN(formats::VolumeWriter writer,
-                       formats::VolumeWriter::Create(volume.path, grid));
+                       formats::VolumeWriter::Create(
+                           volume.path, grid, {.unit = volume.hounsfield ? "HU" : "units of 1"}));
   ProgressBar bar("truth", "slices", grid.nz);
   std::vector<float> voxels;
   for (int z = 0; z < grid.nz; z += kSlab) {

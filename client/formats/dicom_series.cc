@@ -11,6 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/formats/dicom/file_bounds.h"
+#include "client/formats/dicom/first_ct.h"
+#include "client/formats/dicom/series_facts.h"
 #include "client/formats/dicom/xa_attributes.h"
 #include "kernels/base/status_macros.h"
 
@@ -253,7 +255,8 @@ absl::StatusOr<double> SortAlong(const Vec3& normal, std::vector<Slice>& slices)
   return spacing;
 }
 
-/// The first CT slice by name. Errors: NOT_FOUND, those of reading files.
+}  // namespace
+
 absl::Status LoadFirstCt(const std::filesystem::path& directory, DcmFileFormat& format) {
   ISO_ASSIGN_OR_RETURN(const auto files, FilesOf(directory));
   for (const std::filesystem::path& file : files) {
@@ -264,8 +267,6 @@ absl::Status LoadFirstCt(const std::filesystem::path& directory, DcmFileFormat& 
   return absl::NotFoundError(absl::StrCat(directory.string(), " holds no DICOM CT slice"));
 }
 
-}  // namespace
-
 absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory) {
   ISO_ASSIGN_OR_RETURN(std::vector<Slice> slices, ReadSlices(directory));
   const Vec3 normal = Cross(slices.front().row_direction, slices.front().column_direction);
@@ -274,6 +275,8 @@ absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory) {
   ISO_RETURN_IF_ERROR(
       CheckedVoxelCount(lowest.columns, lowest.rows, slices.size(), directory.string()).status());
   Volume volume;
+  ISO_ASSIGN_OR_RETURN(const SeriesFacts facts, ReadSeriesFacts(directory));
+  volume.facts = facts.volume;
   VolumeGrid& grid = volume.grid;
   grid = {.nx = lowest.columns, .ny = lowest.rows, .nz = int(slices.size())};
   grid.spacing = {lowest.column_spacing, lowest.row_spacing, spacing};

@@ -243,6 +243,7 @@ absl::StatusOr<MetaImageHeader> ReadMetaImageHeader(const std::filesystem::path&
   ISO_RETURN_IF_ERROR(ReadGeometry(tags, header));
   ISO_RETURN_IF_ERROR(ReadCoding(tags, header));
   ISO_RETURN_IF_ERROR(FindData(tags, path, header));
+  for (const auto& [key, value] : tags.value) TakeUpFact(key, value, header.facts);
   return header;
 }
 
@@ -261,7 +262,7 @@ absl::StatusOr<Volume> ReadMetaImage(const std::filesystem::path& path) {
   const auto& [nx, ny, nz] = header.size;
   ISO_ASSIGN_OR_RETURN(const int64_t voxels, CheckedVoxelCount(nx, ny, nz, path.string()));
   ISO_ASSIGN_OR_RETURN(std::unique_ptr<MetaImageData> data, MetaImageData::Open(header));
-  Volume volume;
+  Volume volume{.facts = header.facts};
   volume.grid = {.nx = int(nx), .ny = int(ny), .nz = int(nz)};
   volume.grid.spacing = {header.spacing[0], header.spacing[1], header.spacing[2]};
   volume.grid.origin = {header.offset[0], header.offset[1], header.offset[2]};
@@ -280,7 +281,8 @@ absl::StatusOr<Volume> ReadMetaImage(const std::filesystem::path& path) {
 }
 
 absl::StatusOr<MetaImageWriter> MetaImageWriter::Create(const std::filesystem::path& path,
-                                                        const VolumeGrid& grid) {
+                                                        const VolumeGrid& grid,
+                                                        const VolumeFacts& facts) {
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   const bool local = path.extension() == ".mha";
   if (!local && path.extension() != ".mhd") {
@@ -289,8 +291,10 @@ absl::StatusOr<MetaImageWriter> MetaImageWriter::Create(const std::filesystem::p
   }
   std::filesystem::path data_path = path;
   if (!local) data_path.replace_extension(".raw");
-  const std::string text =
+  std::string text =
       volume_file::MetaImageText(grid, local ? "LOCAL" : data_path.filename().string());
+  // The name of the data's file must stay the last.
+  text.insert(text.rfind("ElementDataFile"), FactLines(facts));
   ISO_ASSIGN_OR_RETURN(OutputFile data_file, OutputFile::Create(data_path));
   MetaImageWriter writer(std::move(data_file));
   writer.missing_ = grid.voxels();
@@ -322,7 +326,8 @@ absl::Status MetaImageWriter::Finish() {
 }
 
 absl::Status WriteMetaImage(const std::filesystem::path& path, const Volume& volume) {
-  ISO_ASSIGN_OR_RETURN(MetaImageWriter writer, MetaImageWriter::Create(path, volume.grid));
+  ISO_ASSIGN_OR_RETURN(MetaImageWriter writer,
+                       MetaImageWriter::Create(path, volume.grid, volume.facts));
   ISO_RETURN_IF_ERROR(writer.Append(volume.voxels));
   return writer.Finish();
 }

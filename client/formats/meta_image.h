@@ -28,6 +28,7 @@ struct MetaImageHeader {
   std::filesystem::path data_path;
   uint64_t data_offset = 0;
   uint64_t stored_bytes = 0;  // from there to the end of the file
+  VolumeFacts facts;
 
   int64_t elements() const { return size[0] * size[1] * size[2]; }
   uint64_t data_bytes() const { return uint64_t(elements()) * ElementBytes(type); }
@@ -58,7 +59,8 @@ class MetaImageWriter {
  public:
   /// `path` ends in .mha, or in .mhd (the data then go to a .raw file of the same name).
   static absl::StatusOr<MetaImageWriter> Create(const std::filesystem::path& path,
-                                                const VolumeGrid& grid);
+                                                const VolumeGrid& grid,
+                                                const VolumeFacts& facts = {});
   /// Errors: INVALID_ARGUMENT (more voxels than the grid has), RESOURCE_EXHAUSTED, INTERNAL.
   absl::Status Append(std::span<const float> voxels);
   /// Makes the file visible. Errors: FAILED_PRECONDITION (voxels are missing).

@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "client/formats/element_type.h"
+#include "client/formats/facts/volume_facts.h"
 #include "kernels/base/views.h"
 #include "kernels/geometry/volume_grid.h"
 
@@ -20,6 +21,7 @@ namespace isocenter::formats {
 struct Volume {
   VolumeGrid grid;
   std::vector<float> voxels;
+  VolumeFacts facts{};
 
   HostView3<const float> view() const { return {voxels.data(), grid.shape()}; }
 };

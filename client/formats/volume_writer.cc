@@ -17,12 +17,13 @@ std::filesystem::path WithNameSuffix(const std::filesystem::path& path, absl::st
 }
 
 absl::StatusOr<VolumeWriter> VolumeWriter::Create(const std::filesystem::path& path,
-                                                  const VolumeGrid& grid) {
+                                                  const VolumeGrid& grid,
+                                                  const VolumeFacts& facts) {
   if (const std::string ending = VolumeEnding(path); ending == ".nii" || ending == ".nii.gz") {
     ISO_ASSIGN_OR_RETURN(NiftiWriter writer, NiftiWriter::Create(path, grid));
     return VolumeWriter(std::move(writer));
   }
-  ISO_ASSIGN_OR_RETURN(MetaImageWriter writer, MetaImageWriter::Create(path, grid));
+  ISO_ASSIGN_OR_RETURN(MetaImageWriter writer, MetaImageWriter::Create(path, grid, facts));
   return VolumeWriter(std::move(writer));
 }
 
@@ -35,7 +36,7 @@ absl::Status VolumeWriter::Finish() {
 }
 
 absl::Status WriteVolume(const std::filesystem::path& path, const Volume& volume) {
-  ISO_ASSIGN_OR_RETURN(VolumeWriter writer, VolumeWriter::Create(path, volume.grid));
+  ISO_ASSIGN_OR_RETURN(VolumeWriter writer, VolumeWriter::Create(path, volume.grid, volume.facts));
   ISO_RETURN_IF_ERROR(writer.Append(volume.voxels));
   return writer.Finish();
 }

@@ -29,10 +29,10 @@ std::filesystem::path WithNameSuffix(const std::filesystem::path& path, absl::st
 /// Writes float32 voxels in order, without holding the volume in memory.
 class VolumeWriter {
  public:
-  /// Errors: INVALID_ARGUMENT (another ending, an illegal grid), those of
-  /// OutputFile.
+  /// `facts`: NIfTI has no place for them. Errors: INVALID_ARGUMENT (another ending, an illegal
+  /// grid), those of OutputFile.
   static absl::StatusOr<VolumeWriter> Create(const std::filesystem::path& path,
-                                             const VolumeGrid& grid);
+                                             const VolumeGrid& grid, const VolumeFacts& facts = {});
   /// Errors: INVALID_ARGUMENT (more voxels than the grid has), RESOURCE_EXHAUSTED, INTERNAL.
   absl::Status Append(std::span<const float> voxels);
   /// Makes the file visible. Errors: FAILED_PRECONDITION (voxels are missing).

@@ -35,10 +35,14 @@ struct Verdict {
   std::string name;
   std::optional<double> value{};  // empty: it was not measured
   double baseline = 0, tolerance = 0;
+  /// Why the value says nothing of the baseline's: other conditions. Empty: it is comparable.
+  std::string not_comparable{};
 
   /// In units of the tolerance; 0 where nothing was measured.
   double deviation() const { return value ? (*value - baseline) / tolerance : 0; }
-  bool passed() const { return value && std::abs(*value - baseline) <= tolerance; }
+  bool passed() const {
+    return not_comparable.empty() && value && std::abs(*value - baseline) <= tolerance;
+  }
 };
 
 /// Why a measure of a baseline cannot be judged, as a sentence's end; empty: it can. A contrast

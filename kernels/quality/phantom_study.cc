@@ -36,6 +36,7 @@ class Measuring {
             PhantomStudy& study)
       : volume_(volume), phantom_(phantom), again_(again), study_(study) {}
 
+  absl::Status SecondScan(bool other_frames);
   void Inserts();
   void Edges();
   void Wire();
@@ -59,6 +60,7 @@ class Measuring {
   /// Of the first insert whose edge can be measured.
   std::optional<Of<EdgeTransfer>> FirstEdge(std::span<const PhantomModule> inserts,
                                             const char* name);
+  NoiseBlock BlockOf(const PhantomModule& module) const;
   void NoisePowers(const PhantomModule& module);
 
   const VolumeView& volume_;
@@ -121,17 +123,36 @@ void Measuring::Sphere() {
   }
 }
 
-void Measuring::NoisePowers(const PhantomModule& module) {
+NoiseBlock Measuring::BlockOf(const PhantomModule& module) const {
   const VolumeGrid& grid = volume_.grid;
   // A square inside the disc, with room for one that is not in the voxels' middle.
   const int across =
       static_cast<int>(1.3 * module.radius_mm / std::max(grid.spacing.x, grid.spacing.y));
   const int along = static_cast<int>(2 * 0.9 * module.half_height_mm / grid.spacing.z);
-  NoiseBlock block{.center = place().ToWorld(module.center),
-                   .size = std::min(across, kMostBlock),
-                   .slices = std::clamp(along, 1, kMostSlices)};
+  return {.center = place().ToWorld(module.center),
+          .size = std::min(across, kMostBlock),
+          .slices = std::clamp(along, 1, kMostSlices)};
+}
+
+absl::Status Measuring::SecondScan(bool other_frames) {
+  for (const PhantomModule& module : ModulesOf(phantom_, Kind::kUniform)) {
+    const NoiseBlock block = BlockOf(module);
+    const auto noise = MeasureSecondScan(volume_, *again_, block);
+    if (!noise.ok()) {
+      // One of them has no noise at all, and the difference half of the other's.
+      if (MeasureNoisePower(volume_, block, again_).ok()) return noise.status();
+      continue;  // there is no noise power then, which `unmeasured` tells with the reason
+    }
+    ISO_RETURN_IF_ERROR(CheckSecondScan(*noise, other_frames));
+    study_.second_scan = *noise;
+  }
+  return absl::OkStatus();
+}
+
+void Measuring::NoisePowers(const PhantomModule& module) {
+  NoiseBlock block = BlockOf(module);
   study_.nps = Kept("nps", MeasureNoisePower(volume_, block, again_));
-  block.size = std::min(across, kMostBlock3d);
+  block.size = std::min(block.size, kMostBlock3d);
   block.three_dimensional = true;
   study_.nps_3d = Kept("nps_3d", MeasureNoisePower(volume_, block, again_));
 }
@@ -197,7 +218,7 @@ void Measuring::Tasks() {
 }  // namespace
 
 absl::StatusOr<PhantomStudy> StudyPhantom(const VolumeView& volume, const QualityPhantom& phantom,
-                                          const VolumeView* again) {
+                                          const VolumeView* again, bool other_frames) {
   if (again != nullptr && !(again->grid == volume.grid)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "the second scan has %d x %d x %d voxels or another place; legal is the grid of the first, "
@@ -208,6 +229,7 @@ absl::StatusOr<PhantomStudy> StudyPhantom(const VolumeView& volume, const Qualit
   PhantomStudy study;
   ISO_ASSIGN_OR_RETURN(study.place, PlacePhantom(volume, phantom));
   Measuring measuring(volume, phantom, again, study);
+  if (again != nullptr) ISO_RETURN_IF_ERROR(measuring.SecondScan(other_frames));
   measuring.Inserts();
   measuring.Edges();
   measuring.Wire();

@@ -12,6 +12,7 @@
 #include "kernels/quality/modulation_transfer.h"
 #include "kernels/quality/noise_power.h"
 #include "kernels/quality/phantom_placement.h"
+#include "kernels/quality/second_scan.h"
 #include "kernels/quality/slice_ramp.h"
 #include "kernels/quality/sphere_transfer.h"
 
@@ -52,6 +53,7 @@ struct PhantomStudy {
   std::optional<RegionFigures> noise;
   std::optional<Uniformity> uniformity;
   std::optional<NoisePower> nps, nps_3d;
+  std::optional<SecondScanNoise> second_scan;
   std::optional<Of<EdgeTransfer>> edge, low_edge;  // of the most and the least contrast
   std::optional<WireTransfer> wire;
   std::optional<SphereTransfer> sphere;
@@ -65,9 +67,11 @@ struct PhantomStudy {
 };
 
 /// With `again`, a second scan of the phantom on the same grid, the noise power is that of half of
-/// their difference squared. A part that cannot be measured is in `unmeasured`. Errors: those of
-/// PlacePhantom; INVALID_ARGUMENT for a second scan on another grid.
+/// their difference squared; `other_frames`: it is known to be of frames of its own. A part that
+/// cannot be measured is in `unmeasured`. Errors: those of PlacePhantom; INVALID_ARGUMENT for a
+/// second scan on another grid; those of CheckSecondScan.
 absl::StatusOr<PhantomStudy> StudyPhantom(const VolumeView& volume, const QualityPhantom& phantom,
-                                          const VolumeView* again = nullptr);
+                                          const VolumeView* again = nullptr,
+                                          bool other_frames = false);
 
 }  // namespace isocenter::quality

@@ -234,5 +234,42 @@ TEST(OutputFile, ReplacesWhatWasThereAndNothingThatCameSince) {
   EXPECT_EQ(files, 2) << "nothing is left of what was not committed";
 }
 
+/// What is known of the numbers comes back, and nothing of it where nothing is.
+TEST(MetaImage, FactsStandInTheHeader) {
+  TemporaryDirectory directory;
+  Volume volume = OddVolume();
+  ASSERT_TRUE(WriteMetaImage(directory / "plain.mha", volume).ok());
+  EXPECT_EQ(ReadMetaImage(directory / "plain.mha")->facts, VolumeFacts{});
+  volume.facts = {.unit = "HU",
+                  .frames = FramesOfJob("job-1"),
+                  .protocol = "head",
+                  .filter = "hann 0.70",
+                  .calibration = "room3-a",
+                  .tube_voltage_kv = 90.5};
+  for (const char* name : {"v.mha", "v.mhd"}) {
+    ASSERT_TRUE(WriteMetaImage(directory / name, volume).ok());
+    const auto back = ReadMetaImage(directory / name);
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->facts, volume.facts);
+    EXPECT_EQ(back->voxels, volume.voxels);
+  }
+  // A name cannot add a line.
+  volume.facts.protocol = "a\nDimSize = 1 1 1";
+  ASSERT_TRUE(WriteMetaImage(directory / "v.mha", volume).ok());
+  EXPECT_EQ(ReadMetaImage(directory / "v.mha")->grid.nx, volume.grid.nx);
+}
+
+TEST(VolumeFacts, FramesAreTheSameOrOthersWhereThatIsKnown) {
+  const VolumeFacts none, job{.frames = FramesOfJob("a")}, other_job{.frames = FramesOfJob("b")},
+      pixels{.frames = "pixels 1"}, other_pixels{.frames = "pixels 2"};
+  EXPECT_FALSE(SameFrames(none, none));
+  EXPECT_TRUE(SameFrames(job, job));
+  EXPECT_FALSE(SameFrames(job, other_job));
+  // Frames may have been sent twice.
+  EXPECT_FALSE(OtherFrames(job, other_job));
+  EXPECT_FALSE(OtherFrames(job, pixels));
+  EXPECT_TRUE(OtherFrames(pixels, other_pixels));
+}
+
 }  // namespace
 }  // namespace isocenter::formats

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "client/formats/meta_image.h"
@@ -100,8 +101,17 @@ TEST_F(QaTest, ConstancyPassesAndFails) {
   ASSERT_NE(voxel, std::string::npos);
   other.replace(voxel, other.find(']', voxel) + 1 - voxel, "\"voxel_mm\": [0.25, 0.25, 0.25]");
   std::ofstream(Path("other.json")) << other;
-  EXPECT_THAT(RunCommand({"qa", Path("today.mha"), "--baseline", Path("other.json")}).err,
-              HasSubstr("other.json 0.25 x 0.25 x 0.25 mm: noise, resolution"));
+  const Outcome coarser = RunCommand({"qa", Path("today.mha"), "--baseline", Path("other.json")});
+  EXPECT_EQ(coarser.exit_code, 3);
+  EXPECT_THAT(coarser.err, HasSubstr("those of the baseline 0.25 x 0.25 x 0.25 mm"));
+  EXPECT_THAT(coarser.err, HasSubstr("are not comparable, under other conditions: noise_hu"));
+  EXPECT_THAT(coarser.out, HasSubstr("NOT COMPARABLE"));
+  // The baseline's own scan is no test of it, in whatever file.
+  const Outcome itself =
+      RunCommand({"qa", Path("accepted.mha"), "--baseline", Path("accepted.json")});
+  EXPECT_EQ(itself.exit_code, 1) << itself.out;
+  EXPECT_THAT(itself.err, HasSubstr("figures are those of the baseline"));
+  EXPECT_THAT(itself.err, HasSubstr("needed is a scan of its own"));
   const Outcome noisier = RunCommand({"qa", Scan("noisy.mha", 50, 3), "--baseline",
                                       Path("accepted.json"), "--report", Path("noisy.html")});
   EXPECT_EQ(noisier.exit_code, 3) << noisier.err;
@@ -119,6 +129,79 @@ TEST_F(QaTest, ConstancyPassesAndFails) {
             0);
   const Outcome wide = RunCommand({"qa", Path("noisy.mha"), "--baseline", Path("wide.json")});
   EXPECT_THAT(wide.err, Not(HasSubstr("noise_hu")));
+}
+
+/// Files that tell how they were made.
+TEST_F(QaTest, ConditionsAreComparedAndFramesKnown) {
+  const auto scan = [&](const char* name, uint64_t seed, formats::VolumeFacts facts) {
+    MadeScan made = Clean();
+    quality::AddNoise(Recipe(40, seed), made);
+    EXPECT_TRUE(
+        formats::WriteMetaImage(Path(name), {made.grid, std::move(made.voxels), std::move(facts)})
+            .ok());
+    return Path(name);
+  };
+  formats::VolumeFacts facts{.unit = "HU",
+                             .frames = "pixels 00000001",
+                             .protocol = "head",
+                             .filter = "hann 0.70",
+                             .calibration = "room1-a",
+                             .tube_voltage_kv = 90};
+  const std::string accepted = scan("accepted.mha", 1, facts);
+  ASSERT_EQ(RunCommand({"qa", accepted, "--json", Path("accepted.json")}).exit_code, 0);
+  const auto json = nlohmann::json::parse(ReadBytes(Path("accepted.json")));
+  EXPECT_EQ(json["conditions"]["tube_voltage_kv"], 90);
+  EXPECT_THAT(json["comments"], testing::IsEmpty());
+  // Another reconstruction of the same frames: no second scan, and no test.
+  const std::string again = scan("again.mha", 2, facts);
+  const Outcome same = RunCommand({"qa", accepted, "--again", again});
+  EXPECT_EQ(same.exit_code, 1);
+  EXPECT_THAT(same.err, HasSubstr("is of the same frames as"));
+  EXPECT_THAT(RunCommand({"qa", again, "--baseline", Path("accepted.json")}).err,
+              HasSubstr("the scan is of the same frames as the baseline"));
+  facts.frames = "pixels 00000002";
+  const Outcome second = RunCommand(
+      {"qa", accepted, "--again", scan("second.mha", 2, facts), "--json", Path("second.json")});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_NEAR(nlohmann::json::parse(ReadBytes(Path("second.json")))["second_scan"]["correlation"]
+                  .get<double>(),
+              0, 0.05);
+  // Another filter, voltage and set: what depends on which.
+  facts.filter = "ram-lak 1.00";
+  facts.tube_voltage_kv = 120;
+  facts.calibration = "room1-b";
+  const Outcome other = RunCommand({"qa", scan("other.mha", 3, facts), "--baseline",
+                                    Path("accepted.json"), "--json", Path("other.json")});
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_THAT(other.err, HasSubstr("the filter is 'ram-lak 1.00', that of the baseline 'hann"));
+  EXPECT_THAT(other.err, HasSubstr("the tube voltage is 120 kV, that of the baseline 90 kV"));
+  EXPECT_THAT(other.err, HasSubstr("the calibration set is 'room1-b'"));
+  std::map<std::string, std::string> why;
+  const auto judged = nlohmann::json::parse(ReadBytes(Path("other.json")));
+  for (const auto& verdict : judged["verdicts"]) {
+    why[verdict["name"]] = verdict.value("not_comparable", "");
+  }
+  EXPECT_THAT(why["noise_hu"], testing::AllOf(HasSubstr("filter"), HasSubstr("voltage")));
+  EXPECT_THAT(why["mtf50_edge_per_mm"],
+              testing::AllOf(HasSubstr("filter"), Not(HasSubstr("voltage"))));
+  EXPECT_THAT(why["water_hu"], testing::AllOf(Not(HasSubstr("filter")), HasSubstr("voltage")));
+  EXPECT_EQ(why["distance_error_mm"], "");
+}
+
+TEST_F(QaTest, CommentsOnScansThatNothingCorrected) {
+  MadeScan made = Clean();
+  quality::AddNoise(Recipe(40, 1), made);
+  ASSERT_TRUE(formats::WriteMetaImage(
+                  Path("raw.mha"),
+                  {made.grid, std::move(made.voxels), {.calibration = formats::kUncorrected}})
+                  .ok());
+  const Outcome outcome =
+      RunCommand({"qa", Path("raw.mha"), "--json", Path("raw.json"), "--report", Path("raw.html")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const std::string& told :
+       {outcome.err, ReadBytes(Path("raw.json")), ReadBytes(Path("raw.html"))}) {
+    EXPECT_THAT(told, HasSubstr("corrected with no calibration set"));
+  }
 }
 
 TEST_F(QaTest, SaysWhatIsWrong) {

@@ -63,7 +63,7 @@ def accuracy(stack, csv):
             shutil.rmtree(bundle, ignore_errors=True)
             simulate(phantom, arguments, bundle)
             reconstruct(service, bundle, volume)
-            row(f"{phantom}, {name}", isocenter.json_of("compare", volume, "--phantom", phantom, *HEAD_SCALE))
+            row(f"{phantom}, {name}", isocenter.json_of("compare", volume, "--phantom", phantom, "--subsamples", 1, *HEAD_SCALE))
     service.terminate()
 
     # The last bundle's geometry with fewer frames: float64 on one thread takes its time.

@@ -3,13 +3,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/phantom_flags.h"
@@ -18,14 +19,16 @@
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/cli/output/warnings.h"
+#include "client/cli/qa/conditions.h"
+#include "client/cli/qa/record.h"
 #include "client/cli/qa/report.h"
 #include "client/cli/qa/study_json.h"
 #include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
+#include "client/formats/dicom/series_facts.h"
 #include "client/formats/file.h"
 #include "client/formats/volume_input.h"
 #include "client/job_client.h"
-#include "client/quality_client.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
@@ -70,13 +73,70 @@ class MemorySink : public client::VolumeSink {
   formats::Volume volume;
 };
 
-absl::StatusOr<formats::Volume> Load(const Options& options) {
-  if (!options.volume.empty()) return formats::ReadVolume(options.volume);
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       ServiceOfJob(options.server, options.job));
-  MemorySink sink;
-  ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadVolume(options.job, sink));
-  return std::move(sink.volume);
+/// A scan of the phantom, and how it was made.
+struct Scan {
+  formats::Volume volume;
+  Conditions conditions;
+};
+
+/// What a file tells beside what its job does.
+absl::Status AddFacts(const Options& options, const formats::VolumeFacts& of_file,
+                      Conditions& conditions) {
+  formats::VolumeFacts& facts = conditions.facts;
+  if (options.job.empty()) {
+    facts = of_file;
+    return absl::OkStatus();
+  }
+  // Files of jobs have the job's name as the mark of their frames.
+  if (absl::StartsWith(of_file.frames, "job ") && of_file.frames != facts.frames) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.volume, " is of the frames of another job than --job ", options.job,
+                     "; legal is the job whose volume it is"));
+  }
+  facts.filter = of_file.filter;
+  facts.tube_voltage_kv = of_file.tube_voltage_kv;
+  if (!of_file.calibration.empty()) facts.calibration = of_file.calibration;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Scan> Load(const Options& options) {
+  Scan scan;
+  if (!options.job.empty()) {
+    ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                         ServiceOfJob(options.server, options.job));
+    const client::JobClient jobs(channel);
+    ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Get(options.job));
+    scan.conditions = ConditionsOf(job);
+    if (options.volume.empty()) {
+      MemorySink sink;
+      ISO_RETURN_IF_ERROR(jobs.DownloadVolume(options.job, sink));
+      scan.volume = std::move(sink.volume);
+    }
+  }
+  if (!options.volume.empty()) {
+    ISO_ASSIGN_OR_RETURN(scan.volume, formats::ReadVolume(options.volume));
+    ISO_RETURN_IF_ERROR(AddFacts(options, scan.volume.facts, scan.conditions));
+    std::error_code ignored;
+    if (options.job.empty() && std::filesystem::is_directory(options.volume, ignored)) {
+      ISO_ASSIGN_OR_RETURN(const formats::SeriesFacts series,
+                           formats::ReadSeriesFacts(options.volume));
+      scan.conditions.acquired = series.acquired;
+    }
+  }
+  scan.conditions.voxel_mm = scan.volume.grid.spacing;
+  scan.conditions.phantom = options.phantom;
+  return scan;
+}
+
+/// The second scan. Errors: those of reading; FAILED_PRECONDITION for one of the same frames.
+absl::StatusOr<formats::Volume> LoadAgain(const Options& options, const Conditions& first) {
+  ISO_ASSIGN_OR_RETURN(formats::Volume again, formats::ReadVolume(options.again));
+  if (!formats::SameFrames(again.facts, first.facts)) return again;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "--again ", options.again, " is of the same frames as ",
+      options.volume.empty() ? options.job : options.volume, " (", first.facts.frames,
+      "): their noise is one, and goes in the difference; needed is a second scan of the phantom, "
+      "of frames of its own, reconstructed as the first"));
 }
 
 QualityPhantom PhantomOf(const Options& options) {
@@ -124,15 +184,46 @@ absl::Status CheckOptions(const Options& options) {
       {.flag = "--report", .path = options.report, .endings = {".html", ".htm"}, .inputs = inputs});
 }
 
-/// Those of --baseline; none where it is not given. Says on stderr where its voxels are others.
-absl::StatusOr<std::vector<Measure>> BaselineOf(const Options& options, const VolumeGrid& grid) {
-  if (options.baseline.empty()) return std::vector<Measure>();
+/// Of a file of an earlier scan.
+struct Baseline {
+  std::vector<Measure> measures;
+  Conditions conditions;
+};
+
+/// That of --baseline; none where it is not given.
+absl::StatusOr<Baseline> BaselineOf(const Options& options) {
+  if (options.baseline.empty()) return Baseline();
   ISO_ASSIGN_OR_RETURN(const std::string text,
                        formats::ReadText(options.baseline, kMostBaselineBytes));
   ISO_ASSIGN_OR_RETURN(std::vector<Measure> measures, ParseBaseline(text, options.baseline));
-  const std::string others = OtherVoxels(text, options.baseline, grid.spacing);
-  if (!others.empty()) PrintWarnings(std::vector<std::string>{others});
-  return measures;
+  return Baseline{std::move(measures), ParseConditions(text)};
+}
+
+/// Verdicts against the file, and what differs beside the figures said on stderr.
+absl::StatusOr<std::vector<Verdict>> Against(const Baseline& baseline, const Options& options,
+                                             const Conditions& conditions,
+                                             const std::vector<Measure>& measures) {
+  if (baseline.measures.empty()) return std::vector<Verdict>();
+  ISO_RETURN_IF_ERROR(
+      CheckIsATest(options.baseline, baseline.conditions, baseline.measures, conditions, measures));
+  std::vector<Verdict> verdicts = quality::Compare(baseline.measures, measures);
+  if (verdicts.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.baseline, ": none of its ", baseline.measures.size(), " figures can be judged: ",
+        baseline.measures.front().name, ": ", quality::WhyNotJudged(baseline.measures.front())));
+  }
+  const std::vector<ConditionChange> changes = Changes(baseline.conditions, conditions);
+  std::vector<std::string> warnings;
+  for (const ConditionChange& change : changes) {
+    warnings.push_back(absl::StrCat(change.text, " (", options.baseline, ")"));
+  }
+  PrintWarnings(warnings);
+  if (const auto untold = Untold(baseline.conditions, conditions); !untold.empty()) {
+    std::fprintf(stderr, "isocenter: not told by both the scan and %s, and not compared: %s\n",
+                 options.baseline.c_str(), absl::StrJoin(untold, ", ").c_str());
+  }
+  MarkNotComparable(changes, verdicts);
+  return verdicts;
 }
 
 /// Names of what cannot be judged, and why.
@@ -145,60 +236,10 @@ std::vector<std::pair<std::string, std::string>> NotJudged(const std::vector<Mea
   return list;
 }
 
-/// Said of a room of which the server had kept nothing: its name may be mistyped. Nothing where
-/// that cannot be told.
-std::string FirstOfItsRoom(const client::QualityClient& service, const std::string& station) {
-  v1::ListQualityRequest of_room;
-  of_room.set_station_name(station);
-  of_room.set_max_results(2);
-  const auto results = service.List(of_room);
-  if (!results.ok() || results->result_size() != 1) return "";
-  v1::ListQualityRequest of_all;
-  of_all.set_max_results(1000);
-  std::set<std::string> others;
-  if (const auto all = service.List(of_all); all.ok()) {
-    for (const v1::QualityResult& result : all->result()) others.insert(result.station_name());
-  }
-  others.erase(station);
-  return absl::StrCat("; it is the first record of ", station,
-                      DidYouMean(station, {others.begin(), others.end()}));
-}
-
-/// What the server says of it.
-absl::StatusOr<std::vector<Verdict>> Record(const Options& options,
-                                            const std::vector<Measure>& measures) {
-  v1::RecordQualityRequest request;
-  request.set_station_name(options.station);
-  request.set_protocol(options.protocol);
-  request.set_job_id(options.job);
-  request.set_phantom(options.phantom);
-  request.set_baseline(options.as_baseline);
-  for (const Measure& measure : measures) {
-    v1::QualityMeasure& proto = *request.add_measure();
-    proto.set_name(measure.name);
-    proto.set_value(measure.value);
-    proto.set_tolerance(measure.tolerance);
-  }
-  ISO_ASSIGN_OR_RETURN(
-      const client::ServiceChannel channel,
-      options.job.empty() ? TheService(options.server) : ServiceOfJob(options.server, options.job));
-  const client::QualityClient service(channel);
-  ISO_ASSIGN_OR_RETURN(const v1::QualityResult kept, service.Record(request));
-  std::vector<Verdict> verdicts;
-  for (const v1::QualityVerdict& verdict : kept.verdict()) {
-    verdicts.push_back(
-        {.name = verdict.name(),
-         .value = verdict.has_value() ? std::optional(verdict.value()) : std::nullopt,
-         .baseline = verdict.baseline(),
-         .tolerance = verdict.tolerance()});
-  }
-  std::fprintf(options.json.progress(), "recorded as %s of %s, %s%s%s\n", kept.id().c_str(),
-               kept.station_name().c_str(), kept.protocol().c_str(),
-               kept.baseline()    ? ", which is the baseline"
-               : verdicts.empty() ? "; there is no baseline to compare with"
-                                  : "",
-               FirstOfItsRoom(service, kept.station_name()).c_str());
-  return verdicts;
+/// What is said of a verdict in the table.
+const char* WordFor(const Verdict& verdict) {
+  if (!verdict.not_comparable.empty()) return "NOT COMPARABLE";
+  return verdict.passed() ? "passed" : "NOT PASSED";
 }
 
 std::string Table(const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts) {
@@ -215,7 +256,7 @@ std::string Table(const std::vector<Measure>& measures, const std::vector<Verdic
     }
     row.push_back(absl::StrFormat("%.5g", verdict->baseline));
     row.push_back(absl::StrFormat("%.3g", verdict->tolerance));
-    row.push_back(verdict->passed() ? "passed" : "NOT PASSED");
+    row.push_back(WordFor(*verdict));
   }
   for (const Verdict& verdict : verdicts) {
     if (verdict.value) continue;
@@ -244,14 +285,16 @@ void PrintReasons(const char* what,
   }
 }
 
-absl::Status Report(const Options& options, const formats::Volume& volume,
-                    const QualityPhantom& phantom, const quality::PhantomStudy& study,
-                    const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts,
+absl::Status Report(const Options& options, const Scan& scan, const QualityPhantom& phantom,
+                    const quality::PhantomStudy& study, const std::vector<Measure>& measures,
+                    const std::vector<Verdict>& verdicts,
                     const std::vector<std::pair<std::string, std::string>>& not_judged) {
   const std::string name = options.volume.empty() ? options.job : options.volume;
   nlohmann::ordered_json json = {{"volume", name}, {"phantom", phantom.name}};
-  const Vec3 voxel = volume.grid.spacing;
-  json["voxel_mm"] = {voxel.x, voxel.y, voxel.z};
+  AddTo(json, scan.conditions);
+  json["comments"] = nlohmann::ordered_json::array();
+  const std::string uncorrected = UncorrectedText(scan.conditions);
+  if (!uncorrected.empty()) json["comments"].push_back(uncorrected);
   json["measures"] = ToJson(measures);
   if (!verdicts.empty()) {
     json["passed"] = quality::Passed(verdicts);
@@ -265,42 +308,53 @@ absl::Status Report(const Options& options, const formats::Volume& volume,
   json.update(ToJson(study));
   ISO_RETURN_IF_ERROR(options.json.Report(Table(measures, verdicts), json));
   if (options.report.empty()) return absl::OkStatus();
-  ISO_ASSIGN_OR_RETURN(const std::string html, RenderReport({.volume = name,
-                                                             .made = absl::Now(),
-                                                             .view = {volume.grid, volume.view()},
-                                                             .phantom = phantom,
-                                                             .study = study,
-                                                             .measures = measures,
-                                                             .verdicts = verdicts,
-                                                             .not_judged = not_judged}));
+  ISO_ASSIGN_OR_RETURN(const std::string html,
+                       RenderReport({.volume = name,
+                                     .made = absl::Now(),
+                                     .comment = uncorrected,
+                                     .view = {scan.volume.grid, scan.volume.view()},
+                                     .phantom = phantom,
+                                     .study = study,
+                                     .measures = measures,
+                                     .verdicts = verdicts,
+                                     .not_judged = not_judged}));
   return formats::WriteText(options.report, html);
 }
 
 absl::Status Judge(const std::vector<Verdict>& verdicts) {
-  std::string failed;
-  int count = 0;
+  std::vector<std::string> failed, not_comparable;
   for (const Verdict& verdict : verdicts) {
     if (verdict.passed()) continue;
-    absl::StrAppend(&failed, count++ == 0 ? "" : ", ", verdict.name);
+    (verdict.not_comparable.empty() ? failed : not_comparable).push_back(verdict.name);
   }
-  if (count == 0) return absl::OkStatus();
-  return flags::NotPassed(absl::StrCat("the constancy test is not passed: ", count, " of ",
-                                       verdicts.size(),
-                                       " figures are beyond their tolerance: ", failed));
+  if (failed.empty() && not_comparable.empty()) return absl::OkStatus();
+  std::string text = "the constancy test is not passed: ";
+  if (!failed.empty()) {
+    absl::StrAppend(&text, failed.size(), " of ", verdicts.size(),
+                    " figures are beyond their tolerance: ", absl::StrJoin(failed, ", "));
+  }
+  if (!not_comparable.empty()) {
+    absl::StrAppend(
+        &text, failed.empty() ? "" : "; ", not_comparable.size(), " of ", verdicts.size(),
+        " are not comparable, under other conditions: ", absl::StrJoin(not_comparable, ", "));
+  }
+  return flags::NotPassed(text);
 }
 
 absl::Status Qa(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckOptions(options));
-  ISO_ASSIGN_OR_RETURN(const formats::Volume volume, Load(options));
+  ISO_ASSIGN_OR_RETURN(const Scan scan, Load(options));
+  const formats::Volume& volume = scan.volume;
   std::optional<formats::Volume> again;
   std::optional<quality::VolumeView> again_view;
   if (!options.again.empty()) {
-    ISO_ASSIGN_OR_RETURN(again, formats::ReadVolume(options.again));
+    ISO_ASSIGN_OR_RETURN(again, LoadAgain(options, scan.conditions));
     again_view = quality::VolumeView{again->grid, again->view()};
   }
   const QualityPhantom phantom = PhantomOf(options);
   const absl::StatusOr<quality::PhantomStudy> made = quality::StudyPhantom(
-      {volume.grid, volume.view()}, phantom, again_view ? &*again_view : nullptr);
+      {volume.grid, volume.view()}, phantom, again_view ? &*again_view : nullptr,
+      again && formats::OtherFrames(again->facts, scan.conditions.facts));
   // A phantom that is not in the volume is no name of something that is not there.
   if (absl::IsNotFound(made.status())) {
     return absl::FailedPreconditionError(made.status().message());
@@ -311,20 +365,26 @@ absl::Status Qa(const Options& options) {
   for (const std::string& tolerance : options.tolerances) {
     ISO_RETURN_IF_ERROR(quality::SetTolerance(tolerance, measures));
   }
-  ISO_ASSIGN_OR_RETURN(const std::vector<Measure> baseline, BaselineOf(options, volume.grid));
-  std::vector<Verdict> verdicts = quality::Compare(baseline, measures);
-  if (!baseline.empty() && verdicts.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        options.baseline, ": none of its ", baseline.size(), " figures can be judged: ",
-        baseline.front().name, ": ", quality::WhyNotJudged(baseline.front())));
+  if (const std::string text = UncorrectedText(scan.conditions); !text.empty()) {
+    std::fprintf(stderr, "isocenter: comment: %s\n", text.c_str());
   }
+  ISO_ASSIGN_OR_RETURN(const Baseline baseline, BaselineOf(options));
+  ISO_ASSIGN_OR_RETURN(std::vector<Verdict> verdicts,
+                       Against(baseline, options, scan.conditions, measures));
   if (options.record) {
-    ISO_ASSIGN_OR_RETURN(std::vector<Verdict> judged, Record(options, measures));
+    ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                         options.job.empty() ? TheService(options.server)
+                                             : ServiceOfJob(options.server, options.job));
+    ISO_ASSIGN_OR_RETURN(std::vector<Verdict> judged,
+                         Record(channel,
+                                {options.station, options.protocol, options.job, options.phantom,
+                                 options.as_baseline},
+                                scan.conditions, measures, options.json.progress()));
     if (verdicts.empty()) verdicts = std::move(judged);
   }
   PrintReasons("not measured", {study.unmeasured.begin(), study.unmeasured.end()});
-  ISO_RETURN_IF_ERROR(Report(options, volume, phantom, study, measures, verdicts,
-                             NotJudged(baseline.empty() ? measures : baseline)));
+  ISO_RETURN_IF_ERROR(Report(options, scan, phantom, study, measures, verdicts,
+                             NotJudged(baseline.measures.empty() ? measures : baseline.measures)));
   return Judge(verdicts);
 }
 

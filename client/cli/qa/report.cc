@@ -197,7 +197,11 @@ std::string Figures(const Report& report) {
     absl::StrAppendFormat(
         &out, "<tr><td>%s<td class=n>%s<td class=n>%.5g<td class=n>±%.3g<td class=%s</tr>\n",
         EscapeMarkup(verdict.name), verdict.value ? absl::StrFormat("%.5g", *verdict.value) : "—",
-        verdict.baseline, verdict.tolerance, verdict.passed() ? "pass>passed" : "fail>not passed");
+        verdict.baseline, verdict.tolerance,
+        verdict.passed() ? "pass>passed"
+        : verdict.not_comparable.empty()
+            ? "fail>not passed"
+            : absl::StrCat("fail>not comparable: ", EscapeMarkup(verdict.not_comparable)));
   }
   return out + "</table>\n";
 }
@@ -223,11 +227,15 @@ std::string Heading(const Report& report) {
   }
   return absl::StrFormat(
       "<h1>Image quality: %s</h1>\n<p>Phantom “%s”, moved by %.1f, %.1f, %.1f mm, tilted by %.1f°. "
-      "%d x %d x %d voxels of %g x %g x %g mm. %s.</p>\n%s",
+      "%d x %d x %d voxels of %g x %g x %g mm. %s.</p>\n%s%s",
       EscapeMarkup(report.volume), EscapeMarkup(report.phantom.name), shift.x, shift.y, shift.z,
       place.tilt_deg, report.view.grid.nx, report.view.grid.ny, report.view.grid.nz,
       report.view.grid.spacing.x, report.view.grid.spacing.y, report.view.grid.spacing.z,
-      absl::FormatTime("%Y-%m-%d %H:%M:%S%Ez", report.made, absl::LocalTimeZone()), verdict);
+      absl::FormatTime("%Y-%m-%d %H:%M:%S%Ez", report.made, absl::LocalTimeZone()),
+      report.comment.empty()
+          ? ""
+          : absl::StrCat("<p class=fail>", EscapeMarkup(report.comment), ".</p>\n"),
+      verdict);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace isocenter::cli {
 struct Report {
   std::string volume;  // its name
   absl::Time made;
+  std::string comment;  // beside the figures; empty: none
   quality::VolumeView view;
   const QualityPhantom& phantom;
   const quality::PhantomStudy& study;

@@ -107,6 +107,11 @@ absl::Status NotABaseline(absl::string_view file, absl::string_view why) {
 
 Json ToJson(const quality::PhantomStudy& study) {
   Json json = {{"place", PlaceJson(study.place)}, {"inserts", InsertsJson(study)}};
+  if (const auto& second = study.second_scan) {
+    json["second_scan"] = {{"noise_hu", {second->first, second->second}},
+                           {"difference_noise_hu", second->difference},
+                           {"correlation", second->correlation}};
+  }
   if (study.uniformity) {
     json["uniformity"] = {{"center_hu", study.uniformity->center.mean},
                           {"edges_hu", study.uniformity->edge_means}};
@@ -148,6 +153,7 @@ Json ToJson(const std::vector<quality::Verdict>& verdicts) {
                     {"baseline", verdict.baseline},
                     {"tolerance", verdict.tolerance},
                     {"passed", verdict.passed()}});
+    if (!verdict.not_comparable.empty()) list.back()["not_comparable"] = verdict.not_comparable;
   }
   return list;
 }
@@ -176,25 +182,6 @@ absl::StatusOr<std::vector<quality::Measure>> ParseBaseline(absl::string_view te
     return absl::InvalidArgumentError(absl::StrCat(file, ": ", legal.message()));
   }
   return measures;
-}
-
-std::string OtherVoxels(absl::string_view baseline, absl::string_view file, Vec3 voxel_mm) {
-  constexpr double kAlike = 0.01;
-  const auto json = nlohmann::json::parse(baseline, nullptr, false);
-  if (!json.is_object() || !json.contains("voxel_mm")) return "";
-  const nlohmann::json& told = json["voxel_mm"];
-  const bool whole = told.is_array() && told.size() == 3 && told[0].is_number() &&
-                     told[1].is_number() && told[2].is_number();
-  if (!whole) return "";
-  const Vec3 other{told[0].get<double>(), told[1].get<double>(), told[2].get<double>()};
-  const auto alike = [](double a, double b) { return std::abs(a - b) <= kAlike * std::abs(b); };
-  if (alike(voxel_mm.x, other.x) && alike(voxel_mm.y, other.y) && alike(voxel_mm.z, other.z)) {
-    return "";
-  }
-  return absl::StrFormat(
-      "the voxels are %.4g x %.4g x %.4g mm, those of %s %.4g x %.4g x %.4g mm: noise, resolution "
-      "and what follows from them differ for that alone; reconstruct on the same grid",
-      voxel_mm.x, voxel_mm.y, voxel_mm.z, file, other.x, other.y, other.z);
 }
 
 }  // namespace isocenter::cli

@@ -7,7 +7,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "kernels/geometry/vec3.h"
 #include "kernels/quality/constancy.h"
 
 namespace isocenter::cli {
@@ -23,10 +22,5 @@ inline constexpr uint64_t kMostBaselineBytes = 4 << 20;
 /// INVALID_ARGUMENT, with what is wrong, and of a text that is no JSON where.
 absl::StatusOr<std::vector<quality::Measure>> ParseBaseline(absl::string_view text,
                                                             absl::string_view file);
-
-/// How the voxels of a baseline's volume differ from `voxel_mm`, as a sentence: by more than 1 %
-/// along an axis. Empty where they do not, or the file, legal for ParseBaseline, does not tell
-/// them, as those of before do not.
-std::string OtherVoxels(absl::string_view baseline, absl::string_view file, Vec3 voxel_mm);
 
 }  // namespace isocenter::cli

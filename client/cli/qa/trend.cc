@@ -21,8 +21,29 @@ constexpr double kLeastDaysForDrift = 7;
 constexpr double kDaysOfDrift = 30;
 constexpr double kMostDaysAhead = 3650;
 
-absl::Time TimeOf(const v1::QualityResult& result) {
-  return wire::TimeFromProto(result.record_time());
+/// A result, and what is known of its scan.
+struct Test {
+  const v1::QualityResult* result;
+  Conditions conditions;
+  absl::Time time;
+  bool by_record_time = false;
+  std::vector<ConditionChange> changes;  // from the baseline's
+};
+
+Test TestOf(const v1::QualityResult& result, const ScansByJob& scans) {
+  Test test{.result = &result};
+  if (const auto scan = scans.find(result.job_id()); scan != scans.end()) {
+    test.conditions = scan->second;
+  }
+  test.by_record_time = test.conditions.acquired == absl::InfinitePast();
+  test.time =
+      test.by_record_time ? wire::TimeFromProto(result.record_time()) : test.conditions.acquired;
+  return test;
+}
+
+bool IsComparable(const Test& test, const std::string& figure) {
+  return std::ranges::none_of(
+      test.changes, [&](const ConditionChange& change) { return DependsOn(figure, change.what); });
 }
 
 std::optional<double> ValueOf(const v1::QualityResult& result, const std::string& name) {
@@ -75,19 +96,19 @@ std::optional<double> DaysUntilOut(double slope, double at_last, const FigureTre
   return std::max(0.0, days);
 }
 
-FigureTrend FigureOf(const v1::QualityMeasure& of_baseline,
-                     const std::vector<const v1::QualityResult*>& oldest_first) {
+FigureTrend FigureOf(const v1::QualityMeasure& of_baseline, const std::vector<Test>& oldest_first) {
   FigureTrend figure{.name = of_baseline.name(),
                      .baseline = of_baseline.value(),
                      .tolerance = of_baseline.tolerance()};
-  const absl::Time begin = TimeOf(*oldest_first.front());
+  const absl::Time begin = oldest_first.front().time;
   std::vector<Point> points;
-  for (const v1::QualityResult* result : oldest_first) {
-    if (const auto value = ValueOf(*result, figure.name)) {
-      points.push_back({absl::ToDoubleHours(TimeOf(*result) - begin) / 24, *value});
+  for (const Test& test : oldest_first) {
+    if (!IsComparable(test, figure.name)) continue;
+    if (const auto value = ValueOf(*test.result, figure.name)) {
+      points.push_back({absl::ToDoubleHours(test.time - begin) / 24, *value});
     }
   }
-  figure.latest = ValueOf(*oldest_first.back(), figure.name);
+  figure.latest = ValueOf(*oldest_first.back().result, figure.name);
   figure.tests = static_cast<int>(points.size());
   for (const Point& point : points) figure.mean += point.value / figure.tests;
   for (const Point& point : points) {
@@ -103,31 +124,51 @@ FigureTrend FigureOf(const v1::QualityMeasure& of_baseline,
   const double share = figure.share();
   const bool is_judged =
       quality::WhyNotJudged({figure.name, figure.baseline, figure.tolerance}).empty();
-  figure.level = !is_judged                    ? ConstancyLevel::kNotJudged
-                 : !figure.latest || share > 1 ? ConstancyLevel::kAction
-                 : share > kWatchShare         ? ConstancyLevel::kWatch
-                                               : ConstancyLevel::kWithin;
+  figure.level = !is_judged                                        ? ConstancyLevel::kNotJudged
+                 : !IsComparable(oldest_first.back(), figure.name) ? ConstancyLevel::kNotComparable
+                 : !figure.latest || share > 1                     ? ConstancyLevel::kAction
+                 : share > kWatchShare                             ? ConstancyLevel::kWatch
+                                                                   : ConstancyLevel::kWithin;
   return figure;
 }
 
 /// `of_room`: newest first, with a baseline among them.
 RoomTrend TrendOf(const v1::QualityResult& baseline,
-                  const std::vector<const v1::QualityResult*>& of_room) {
-  std::vector<const v1::QualityResult*> counted = {&baseline};
-  for (auto result = of_room.rbegin(); result != of_room.rend(); ++result) {
-    if (*result != &baseline && (*result)->phantom() == baseline.phantom() &&
-        TimeOf(**result) >= TimeOf(baseline)) {
-      counted.push_back(*result);
-    }
-  }
+                  const std::vector<const v1::QualityResult*>& of_room, const ScansByJob& scans) {
+  std::vector<Test> counted = {TestOf(baseline, scans)};
+  const Test first = counted.front();
   RoomTrend room{.station = baseline.station_name(),
                  .protocol = baseline.protocol(),
                  .phantom = baseline.phantom(),
                  .baseline_id = baseline.id(),
-                 .latest_id = counted.back()->id(),
-                 .baseline_time = TimeOf(baseline),
-                 .latest_time = TimeOf(*counted.back()),
-                 .tests = static_cast<int>(counted.size())};
+                 .baseline_time = first.time};
+  for (const v1::QualityResult* result : of_room) {
+    if (result == &baseline || result->phantom() != baseline.phantom()) continue;
+    Test test = TestOf(*result, scans);
+    // Of a scan whose time is not known its record must be the later one.
+    const bool is_later = test.time >= first.time &&
+                          (!test.by_record_time || wire::TimeFromProto(result->record_time()) >=
+                                                       wire::TimeFromProto(baseline.record_time()));
+    if (!is_later) continue;
+    const bool is_known = std::ranges::any_of(counted, [&](const Test& other) {
+      return formats::SameFrames(other.conditions.facts, test.conditions.facts) ||
+             (!result->job_id().empty() && other.result->job_id() == result->job_id());
+    });
+    if (is_known) {
+      ++room.same_scan;
+      continue;
+    }
+    test.changes = Changes(first.conditions, test.conditions);
+    counted.push_back(std::move(test));
+  }
+  std::stable_sort(counted.begin() + 1, counted.end(), [](const Test& a, const Test& b) {
+    return std::pair(a.time, a.result->id()) < std::pair(b.time, b.result->id());
+  });
+  room.latest_id = counted.back().result->id();
+  room.latest_time = counted.back().time;
+  room.tests = static_cast<int>(counted.size());
+  room.by_record_time = static_cast<int>(std::ranges::count_if(counted, &Test::by_record_time));
+  for (const ConditionChange& change : counted.back().changes) room.changes.push_back(change.text);
   for (const v1::QualityMeasure& measure : baseline.measure()) {
     room.figures.push_back(FigureOf(measure, counted));
   }
@@ -154,6 +195,8 @@ std::string LevelName(ConstancyLevel level) {
       return "within";
     case ConstancyLevel::kWatch:
       return "watch";
+    case ConstancyLevel::kNotComparable:
+      return "not comparable";
     case ConstancyLevel::kAction:
       break;
   }
@@ -172,7 +215,7 @@ ConstancyLevel RoomTrend::level() const {
 }
 
 std::vector<RoomTrend> TrendsOf(
-    const google::protobuf::RepeatedPtrField<v1::QualityResult>& results) {
+    const google::protobuf::RepeatedPtrField<v1::QualityResult>& results, const ScansByJob& scans) {
   std::map<std::pair<std::string, std::string>, std::vector<const v1::QualityResult*>> rooms;
   for (const v1::QualityResult& result : results) {
     rooms[{result.station_name(), result.protocol()}].push_back(&result);
@@ -181,7 +224,7 @@ std::vector<RoomTrend> TrendsOf(
   for (const auto& [name, of_room] : rooms) {
     const auto baseline = std::ranges::find_if(
         of_room, [](const v1::QualityResult* result) { return result->baseline(); });
-    if (baseline != of_room.end()) trends.push_back(TrendOf(**baseline, of_room));
+    if (baseline != of_room.end()) trends.push_back(TrendOf(**baseline, of_room, scans));
   }
   return trends;
 }
@@ -215,6 +258,9 @@ nlohmann::ordered_json ToJson(const RoomTrend& room, const std::string& only) {
                                  {"latest_id", room.latest_id},
                                  {"latest_time", JsonTimeOf(room.latest_time)},
                                  {"tests", room.tests},
+                                 {"tests_by_record_time", room.by_record_time},
+                                 {"same_scan_left_out", room.same_scan},
+                                 {"changed_conditions", room.changes},
                                  {"level", LevelName(room.level())}};
   json["figures"] = nlohmann::ordered_json::array();
   for (const FigureTrend& figure : room.figures) {

@@ -46,7 +46,7 @@ recon::FanBeamSettings SettingsOf(const ReconstructOptions& options) {
 absl::Status ReconstructFanBeamScan(const ReconstructOptions& options, ops::Device& device) {
   ISO_ASSIGN_OR_RETURN(formats::FanBeamScan scan,
                        formats::FanBeamScan::Open(options.acquisition.input));
-  formats::Volume volume;
+  formats::Volume volume{.facts = {.unit = "HU"}};
   ISO_ASSIGN_OR_RETURN(volume.grid, GridOf(options, scan));
   ISO_RETURN_IF_ERROR(ValidateGrid(volume.grid));
   const int64_t bytes = volume.grid.voxels() * static_cast<int64_t>(sizeof(float));

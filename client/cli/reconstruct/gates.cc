@@ -48,8 +48,9 @@ absl::Status Write(const GatedScan& scan, const std::vector<ops::Device*>& devic
     std::fprintf(stderr, "isocenter: %s: %s\n", gate.file.string().c_str(),
                  gate.findings.back().c_str());
   }
-  return formats::WriteVolume(
-      gate.file, {.grid = PatientGrid(scan.grid, scan.position), .voxels = std::move(voxels)});
+  return formats::WriteVolume(gate.file, {.grid = PatientGrid(scan.grid, scan.position),
+                                          .voxels = std::move(voxels),
+                                          .facts = {.unit = "HU"}});
 }
 
 /// Each gate by filtered back-projection, one after the other.

@@ -18,6 +18,7 @@
 #include "client/cli/output/motion_text.h"
 #include "client/cli/output/self_calibration_text.h"
 #include "client/cli/output/warnings.h"
+#include "client/cli/reconstruct/facts.h"
 #include "client/cli/reconstruct/fan_beam.h"
 #include "client/cli/reconstruct/flag_checks.h"
 #include "client/cli/reconstruct/gates.h"
@@ -215,7 +216,9 @@ absl::Status ReportVolume(const ReconstructOptions& options, const Scan& scan,
 absl::Status ReconstructVolume(const ReconstructOptions& options, const Scan& scan,
                                const Plan& plan, const LocalFrames& frames,
                                const std::vector<ops::Device*>& devices) {
-  formats::Volume volume{.grid = PatientGrid(scan.grid, scan.position)};
+  formats::Volume volume{
+      .grid = PatientGrid(scan.grid, scan.position),
+      .facts = FactsOf(options, scan.source->header(), scan.acquisition, frames)};
   volume.voxels.resize(scan.grid.voxels());
   const HostView3<float> voxels(volume.voxels.data(), scan.grid.shape());
   const absl::Time begin = absl::Now();

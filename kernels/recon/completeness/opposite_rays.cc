@@ -326,15 +326,18 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
       std::abs(result.shift_px) > kLeastSigmas * result.shift_sigma_px) {
     return absl::StrFormat(
         "the frames do not fit their matrices: opposite rays agree best where all frames lie %+.2f "
-        "px along the rows (sigma %.2f px) from where the matrices say; legal is within %g px: the "
-        "principal point is off, or the patient moved",
+        "px along the rows (sigma %.2f px) from where the matrices say; legal is within %g px. Any "
+        "of "
+        "these does that: the principal point, the detector or the axis of rotation is elsewhere, "
+        "the matrices are of another scan, the patient moved",
         result.shift_px, result.shift_sigma_px, most_shift_px);
   }
   const double beyond_noise = std::min(as_is, squared(result.shifted)) - squared(result.noise);
   if (tells_order && beyond_noise > most) {
     return absl::StrFormat(
-        "%s; legal is at most %.3f: frames are in another order than their matrices, the matrices "
-        "are of another scan, or the patient moved",
+        "%s; legal is at most %.3f. Any of these does that: frames in another order than their "
+        "matrices, matrices of another scan, a patient who moved, dose or correction that differs "
+        "from frame to frame",
         differ, std::sqrt(most));
   }
   return std::nullopt;

@@ -166,7 +166,8 @@ TEST_F(Calibrate, ConsistencyIsJudgedOfCorrectedFrames) {
     return RunCommand(more);
   };
   const Outcome raw = consistency({});
-  EXPECT_EQ(raw.exit_code, 0) << raw.err;
+  EXPECT_EQ(raw.exit_code, 3) << raw.err;
+  EXPECT_THAT(raw.err, HasSubstr("whether the frames agree was not judged"));
   EXPECT_THAT(raw.out, AllOf(HasSubstr("not judged: "), HasSubstr("air is not where it should be"),
                              HasSubstr("--calibration FILE takes them off")));
   EXPECT_EQ(raw.err.find("warning"), std::string::npos) << raw.err;

@@ -121,5 +121,57 @@ TEST(Trend, OlderResultsAndOtherPhantomsDoNotCount) {
   EXPECT_EQ(Only(list).level, ConstancyLevel::kWithin);
 }
 
+/// Scans of jobs, of `days` after the baseline's.
+Conditions Scan(const std::string& frames_job, int days, double voxel_mm = 0.7) {
+  return {.voxel_mm = {voxel_mm, voxel_mm, voxel_mm},
+          .facts = {.frames = formats::FramesOfJob(frames_job), .calibration = "room1-a"},
+          .acquired = absl::FromUnixSeconds(kBegin + days * kDay)};
+}
+
+TEST(Trend, TheBaselinesOwnScanIsNoTestAndAScanCountsOnce) {
+  v1::ListQualityResponse list = Series({{0, 10}, {30, 10}, {60, 12.5}, {61, 11}});
+  // Newest first: b twice, the baseline's a refined, and a.
+  list.mutable_result(0)->set_job_id("b");
+  list.mutable_result(1)->set_job_id("b");
+  list.mutable_result(2)->set_job_id("a-ref");
+  list.mutable_result(3)->set_job_id("a");
+  const RoomTrend room =
+      TrendsOf(list.result(), {{"a", Scan("a", 0)}, {"a-ref", Scan("a", 0)}, {"b", Scan("b", 50)}})
+          .front();
+  EXPECT_EQ(room.tests, 2);
+  EXPECT_EQ(room.same_scan, 2);
+  EXPECT_EQ(*room.figures.front().latest, 11);
+  EXPECT_EQ(room.by_record_time, 0);
+  // By the scan, and not by when somebody recorded it.
+  EXPECT_EQ(absl::ToUnixSeconds(room.latest_time), kBegin + 50 * kDay);
+}
+
+TEST(Trend, AScanOfBeforeTheBaselineIsNoTestSince) {
+  v1::ListQualityResponse list = Series({{0, 10}, {30, 12.5}});
+  list.mutable_result(0)->set_job_id("old");
+  list.mutable_result(1)->set_job_id("a");
+  const RoomTrend room =
+      TrendsOf(list.result(), {{"a", Scan("a", 0)}, {"old", Scan("old", -3)}}).front();
+  EXPECT_EQ(room.tests, 1);
+  EXPECT_EQ(room.level(), ConstancyLevel::kWithin);
+  // Whose job is gone counts by its record.
+  const RoomTrend unknown = TrendsOf(list.result(), {{"a", Scan("a", 0)}}).front();
+  EXPECT_EQ(unknown.tests, 2);
+  EXPECT_EQ(unknown.by_record_time, 1);
+}
+
+TEST(Trend, OtherVoxelsMakeNoiseIncomparable) {
+  v1::ListQualityResponse list = Series({{0, 10}, {30, 10.1}});
+  list.mutable_result(0)->set_job_id("b");
+  list.mutable_result(1)->set_job_id("a");
+  const RoomTrend room =
+      TrendsOf(list.result(), {{"a", Scan("a", 0)}, {"b", Scan("b", 30, 1.4)}}).front();
+  EXPECT_EQ(room.level(), ConstancyLevel::kNotComparable);
+  EXPECT_EQ(room.figures.front().tests, 1);
+  ASSERT_EQ(room.changes.size(), 1u);
+  EXPECT_THAT(room.changes.front(), HasSubstr("the voxels are 1.4 x 1.4 x 1.4 mm"));
+  EXPECT_THAT(TrendTable({room}, ""), HasSubstr("not comparable"));
+}
+
 }  // namespace
 }  // namespace isocenter::cli

@@ -1,0 +1,16 @@
+#include "client/cli/options/job_facts.h"
+
+namespace isocenter::cli {
+
+const std::string& FramesJob(const v1::Job& job) {
+  return job.refines_job_id().empty() ? job.job_id() : job.refines_job_id();
+}
+
+formats::VolumeFacts JobFacts(const v1::Job& job) {
+  return {.unit = "HU",
+          .frames = formats::FramesOfJob(FramesJob(job)),
+          .protocol = job.protocol(),
+          .calibration = job.has_calibration() ? job.calibration().name() : formats::kUncorrected};
+}
+
+}  // namespace isocenter::cli

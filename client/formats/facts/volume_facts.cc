@@ -1,0 +1,82 @@
+#include "client/formats/facts/volume_facts.h"
+
+#include <span>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "kernels/base/crc32c.h"
+
+namespace isocenter::formats {
+namespace {
+
+constexpr size_t kLongestValue = 256;
+constexpr double kMostKv = 1000;
+constexpr char kJobScheme[] = "job";
+constexpr char kVoltage[] = "IsocenterTubeVoltageKv";
+
+constexpr std::pair<const char*, std::string VolumeFacts::*> kTexts[] = {
+    {"IsocenterUnit", &VolumeFacts::unit},
+    {"IsocenterFrames", &VolumeFacts::frames},
+    {"IsocenterProtocol", &VolumeFacts::protocol},
+    {"IsocenterFilter", &VolumeFacts::filter},
+    {"IsocenterCalibration", &VolumeFacts::calibration},
+};
+
+/// On one line of a header, and not longer than others read.
+std::string OneLine(absl::string_view value) {
+  std::string line(value.substr(0, kLongestValue));
+  for (char& c : line) {
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = ' ';
+  }
+  return line;
+}
+
+absl::string_view SchemeOf(const VolumeFacts& facts) {
+  const absl::string_view frames = facts.frames;
+  return frames.substr(0, frames.find(' '));
+}
+
+}  // namespace
+
+std::string FramesOf(absl::string_view scheme, absl::string_view identity) {
+  return absl::StrFormat("%s %08x", scheme,
+                         Crc32c(std::as_bytes(std::span(identity.data(), identity.size()))));
+}
+
+std::string FramesOfJob(absl::string_view job_id) { return FramesOf(kJobScheme, job_id); }
+
+bool SameFrames(const VolumeFacts& a, const VolumeFacts& b) {
+  return !a.frames.empty() && a.frames == b.frames;
+}
+
+bool OtherFrames(const VolumeFacts& a, const VolumeFacts& b) {
+  return !a.frames.empty() && SchemeOf(a) == SchemeOf(b) && SchemeOf(a) != kJobScheme &&
+         a.frames != b.frames;
+}
+
+std::string FactLines(const VolumeFacts& facts) {
+  std::string lines;
+  for (const auto& [key, member] : kTexts) {
+    if (!(facts.*member).empty()) {
+      absl::StrAppend(&lines, key, " = ", OneLine(facts.*member), "\n");
+    }
+  }
+  if (facts.tube_voltage_kv > 0) {
+    absl::StrAppend(&lines, kVoltage, " = ", facts.tube_voltage_kv, "\n");
+  }
+  return lines;
+}
+
+void TakeUpFact(absl::string_view key, absl::string_view value, VolumeFacts& facts) {
+  for (const auto& [name, member] : kTexts) {
+    if (key == name) facts.*member = OneLine(value);
+  }
+  double kv = 0;
+  if (key == kVoltage && absl::SimpleAtod(value, &kv) && kv > 0 && kv < kMostKv) {
+    facts.tube_voltage_kv = kv;
+  }
+}
+
+}  // namespace isocenter::formats

@@ -1,0 +1,43 @@
+// What a volume's file tells of where its numbers come from. docs/formats/metaimage.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace isocenter::formats {
+
+/// Empty or 0: not known. Without names of patients, rooms and jobs, or dates: such files carry no
+/// identity.
+struct VolumeFacts {
+  std::string unit;  // "HU", or what else 1 is
+  /// What tells frames from others: a scheme, a space and a checksum. See FramesOfJob.
+  std::string frames;
+  std::string protocol;
+  std::string filter;       // "hann 0.70", or the algorithm that iterated
+  std::string calibration;  // name of the set; kUncorrected: counts that nothing corrected
+  double tube_voltage_kv = 0;
+
+  bool operator==(const VolumeFacts&) const = default;
+};
+
+inline constexpr char kUncorrected[] = "none";
+
+/// `frames` of all volumes which are made of the frames of a service's job.
+std::string FramesOfJob(absl::string_view job_id);
+/// A checksum of what identifies frames in `scheme`, e.g. "acquisition".
+std::string FramesOf(absl::string_view scheme, absl::string_view identity);
+
+/// Both are known, and the same frames.
+bool SameFrames(const VolumeFacts& a, const VolumeFacts& b);
+/// Both are known in the same scheme, and are others. Jobs are no such scheme: frames may have been
+/// sent twice.
+bool OtherFrames(const VolumeFacts& a, const VolumeFacts& b);
+
+/// Lines of a MetaImage's header, of what is known; values without line ends.
+std::string FactLines(const VolumeFacts& facts);
+/// Takes up what a line of such a header says; other keys are ignored.
+void TakeUpFact(absl::string_view key, absl::string_view value, VolumeFacts& facts);
+
+}  // namespace isocenter::formats
