@@ -5,7 +5,7 @@ import type { Device, Job, Queue, Room } from '../api/types.ts';
 import { dicomText, echoCommand, parts, reached, serverFlags } from '../lib/addresses.ts';
 import { activeOf, coarseSeconds, count, finish, time } from '../lib/format.ts';
 import { go, jobHref, rowLink } from '../lib/router.ts';
-import { useAsked, useStore, useTick } from '../state/hooks.ts';
+import { useAsked, useRest, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
 import { ConsoleWait, Empty, JobProgressBar, LocalTimes, Name, StateChip, Warnings } from '../ui/bits.tsx';
 import { CopyButton } from '../ui/copy_button.tsx';
@@ -31,6 +31,9 @@ export function Overview() {
   const rooms = useAsked<{ rooms: Room[] }>('rooms', {}, ROOMS_MS, true);
   const queue = useAsked<Queue>('queue', {}, QUEUE_MS, true);
   const devices = useAsked<{ devices: Device[] }>('devices', {}, DEVICES_MS, true);
+  // An answer or why there is none.
+  const told = [rooms, queue, devices].every(({ data, error }) => data !== null || error !== null);
+  const rests = useRest(told && store.knowsJobs);
   return (
     <div class="overview">
       <h1 class="hidden">Overview</h1>
@@ -64,7 +67,7 @@ export function Overview() {
         <header><h2 id="recent">Last jobs</h2><LocalTimes /><a href="#/jobs">All jobs</a></header>
         <JobTable jobs={store.ended().slice(0, 10)} now={store.now()} labelledBy="recent" />
       </section>
-      <HistoryPlots />
+      {rests && <HistoryPlots />}
     </div>
   );
 }

@@ -136,6 +136,11 @@ export class Store {
     return (this.link.kind === 'gone' ? this.link.since : this.clock.now()) + this.skewMs;
   }
 
+  // Whether the jobs that there are have been told once.
+  get knowsJobs(): boolean {
+    return this.jobsTaken > 0;
+  }
+
   active(): Job[] {
     return [...this.jobs.values()].filter(isActive);
   }
