@@ -31,9 +31,9 @@ export function Overview() {
   const rooms = useAsked<{ rooms: Room[] }>('rooms', {}, ROOMS_MS, true);
   const queue = useAsked<Queue>('queue', {}, QUEUE_MS, true);
   const devices = useAsked<{ devices: Device[] }>('devices', {}, DEVICES_MS, true);
-  // An answer or why there is none.
+  // The first screen is there: of all an answer or why there is none, and whether events arrive.
   const told = [rooms, queue, devices].every(({ data, error }) => data !== null || error !== null);
-  const rests = useRest(told && store.knowsJobs);
+  const rests = useRest(told && store.knowsJobs && store.link.kind !== 'connecting');
   return (
     <div class="overview">
       <h1 class="hidden">Overview</h1>
