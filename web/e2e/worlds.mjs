@@ -52,6 +52,15 @@ export function crowd(server) {
   }
 }
 
+// That many more completed jobs; their ids.
+export function fixtureJobs(server, count, over) {
+  return Array.from({ length: count }, () => {
+    const job_id = `20260131T${String(100000 + server.jobs.size)}-${String(server.jobs.size).padStart(8, '0')}`;
+    server.jobs.set(job_id, job({ job_id, result: result(), progress: { frames_received: 400, frames_backprojected: 400, slices_exported: 96 }, ...over }));
+    return job_id;
+  });
+}
+
 // A volume of 1024x1024x1024: two gigabytes, of which the page may have a few planes.
 export function large(server, jobId) {
   const sizes = [1024, 512, 256, 128];
