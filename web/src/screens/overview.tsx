@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import type { Device, Job, Queue, Room } from '../api/types.ts';
 import { dicomText, echoCommand, parts, reached, serverFlags } from '../lib/addresses.ts';
-import { activeOf, coarseSeconds, count, finish, time } from '../lib/format.ts';
+import { activeOf, coarseSeconds, count, time } from '../lib/format.ts';
+import { finishOf, rateOf } from '../lib/progress.ts';
 import { go, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useRest, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -162,8 +163,8 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
               <td data-label="State"><StateChip state={job.state} />{job.warning_count > 0 && <Warnings count={job.warning_count} />}</td>
               <td data-label="Class">{job.job_class}</td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>
-              <td class="number" data-label="Frames/s">{job.frames_per_second === null ? '–' : job.frames_per_second.toFixed(1)}</td>
-              <td class="number" data-label="Finish" title={time(job.predicted_finish_time, now)}>{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
+              <td class="number" data-label="Frames/s">{rateOf(job)?.toFixed(1) ?? '–'}</td>
+              <td class="number" data-label="Finish" title={finishOf(job, now) && time(job.predicted_finish_time, now)}>{finishOf(job, now).replace('finishes ', '') || '–'}</td>
               <td class="number" data-label="Runs for">{coarseSeconds((now - Date.parse(job.create_time)) / 1000)}</td>
             </tr>
           ))}
