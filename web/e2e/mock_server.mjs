@@ -64,7 +64,7 @@ export class MockServer {
     this.server = createServer((request, response) => void this.answer(request, response));
     await new Promise((resolve) => this.server.listen(port, '127.0.0.1', resolve));
     this.port = this.server.address().port;
-    this.heart = setInterval(() => this.send('heartbeat', { server_time: new Date().toISOString() }), 1000);
+    this.heart = setInterval(() => this.send('heartbeat', { server_time: this.status().server_time }), 1000);
     return `http://127.0.0.1:${this.port}/`;
   }
 
