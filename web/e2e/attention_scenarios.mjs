@@ -1,5 +1,6 @@
 // What is seen without looking for it: broken streams, volumes that do not arrive, tests that were not passed; and many tabs at once.
 import assert from 'node:assert/strict';
+import { violations } from './axe.mjs';
 import { DONE, LIVE, eventually, job, shown } from './helpers.mjs';
 
 // The browser believes that its user looks at another tab.
@@ -94,5 +95,54 @@ export const attentionScenarios = {
     await shown(row.getByRole('link', { name: /^AXIOM-1, head_soft, (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d$/ }));
     await shown(row.getByText(DONE));
     await shown(page.getByRole('link', { name: '20200101T000000-deleted1' }));
+  },
+
+  async 'rooms: a scan that was broken off stays on the card, with what became of it, while the room goes on'({ page, open, server }) {
+    const live = server.jobs.get(LIVE);
+    const broken = { ...live, job_id: '20260301T092500-brok0011', create_time: new Date(Date.now() - 300_000).toISOString(), predicted_finish_time: new Date(Date.now() - 200_000).toISOString(), awaits_console_until_time: new Date(Date.now() + 600_000).toISOString() };
+    server.jobs.set(broken.job_id, broken);
+    await open('#/');
+    const card = page.getByRole('article', { name: 'Room AXIOM-2' });
+    await shown(card.getByText('Scanning'));
+    await shown(card.getByText(/Waits for its console until/));
+    await shown(card.getByRole('link', { name: /^Scan of / }));
+    const row = page.locator(`tr[data-job="${broken.job_id}"]`);
+    await shown(row);
+    for (const label of ['Frames/s', 'Finish']) assert.equal(await row.locator(`[data-label="${label}"]`).textContent(), '–', label);
+    assert.deepEqual(await violations(page), []);
+    server.change(broken.job_id, { state: 'failed', awaits_console_until_time: null, end_time: new Date().toISOString(), error: { code: 'ABORTED', message: 'the console did not come back within 600 s' } });
+    await shown(card.getByText('the console did not come back within 600 s'));
+    await shown(card.locator('.broken-off').getByText('Failed'));
+    await shown(card.getByText('Scanning'));
+    await card.getByRole('link', { name: /^Scan of / }).click();
+    await shown(page.getByText('the console did not come back within 600 s'));
+    assert.match(page.url(), /brok0011/);
+  },
+
+  async 'charts: samples of a young service fill them; at a gap there is no value; the last one has its time'({ page, open, server }) {
+    const now = Math.floor(Date.now() / 10_000) * 10;
+    // 200 s, of which the middle is missing.
+    const time = Array.from({ length: 21 }, (_, i) => now - 200 + 10 * i).filter((at) => at < now - 140 || at > now - 60);
+    const all = (value) => time.map(() => value);
+    server.history = () => ({
+      step_seconds: 10, time, frames_per_second: all(29), megabytes_per_second: all(152), kernel_gups: time.map((_, i) => (i === 1 ? 321 : null)), whole_gups: all(null),
+      seconds_after_last_frame: all(null), active_jobs: all(1), queue_chunks: all(0), completed_jobs: all(0), failed_jobs: all(0), refused: all(0), last_refusals: [],
+    });
+    await open('#/');
+    const speed = page.locator('.plot', { has: page.getByText('Speed', { exact: true }) });
+    await speed.scrollIntoViewIfNeeded();
+    await shown(speed.getByText(/321.GUPS/));
+    await shown(speed.getByText(/^at \d\d:\d\d$/));
+    const frames = page.locator('.plot', { has: page.getByText('Frames received', { exact: true }) });
+    const { x, y, width, height } = await frames.locator('.u-over').boundingBox();
+    const point = (part) => page.mouse.move(x + part * width, y + height / 2);
+    await point(0.02);
+    await shown(frames.getByText(/29\.0.frames/));
+    await shown(frames.getByText(/^\d\d:\d\d:\d\d$/));
+    await point(0.5);
+    await shown(frames.locator('.legend .numbers').getByText('–', { exact: true }));
+    await page.mouse.move(0, 0);
+    await shown(frames.getByText(/29\.0.frames/));
+    assert.deepEqual(await violations(page), []);
   },
 };

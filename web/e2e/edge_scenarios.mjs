@@ -1,8 +1,9 @@
 // The page at its edges: nothing there yet, far too much of it, things that go away.
 import assert from 'node:assert/strict';
+import { violations } from './axe.mjs';
 import { DONE, FAILED, LIVE, MASK, eventually, job, pane, shown } from './helpers.mjs';
 import { Refusal } from './refusal.mjs';
-import { crowd, firstDay, large } from './worlds.mjs';
+import { crowd, firstDay, large, odd } from './worlds.mjs';
 
 const REFINING = '20260301T092955-refi0002';
 const REFINED = '20260301T092200-refd0004';
@@ -218,5 +219,25 @@ export const edgeScenarios = {
       await shown(page.locator('.pane', { hasText: 'Subtracted' }).getByText('W 600'));
       await shown(pane(page, 'axial', MASK).getByText('W 400'));
     }
+  },
+
+  async 'names in any script or of HTML are shown as they are; ages are by the clock of the node, three days ahead'({ page, open, server }) {
+    odd(server);
+    await open('#/');
+    await shown(page.getByText('Live', { exact: true }));
+    await shown(page.getByRole('heading', { name: '<img src=x onerror=alert(1)>' }));
+    assert.equal(await page.locator('main img').count(), 0);
+    const active = page.locator('section:has(#active) tbody tr').first();
+    await eventually('an age of seconds', async () => /^\d+.(s|min.*)$/.test(await active.locator('[data-label="Runs for"]').textContent()) || active.locator('[data-label="Runs for"]').textContent());
+    for (const width of [390, 768, 1280, 2560]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const hash of ['#/', '#/jobs', '#/dicom']) {
+        await open(hash);
+        await shown(page.locator('main h1'));
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.equal(over, 0, `${hash} is ${over} pixels too wide at ${width}`);
+      }
+    }
+    assert.deepEqual(await violations(page), []);
   },
 };

@@ -39,6 +39,9 @@ export class MockServer {
     this.requests = { slices: 0, sliceBytes: 0, events: 0, levels: 0 };
     this.changes = [];
     this.orders = [];
+    // Jobs of which nothing is stored; how long the order to send one takes.
+    this.refusedSends = new Set();
+    this.sendMs = 0;
     // Set: nothing can be refined any more.
     this.framesGone = false;
     this.pauses = fixtures.pauses(now);
@@ -61,7 +64,7 @@ export class MockServer {
     this.server = createServer((request, response) => void this.answer(request, response));
     await new Promise((resolve) => this.server.listen(port, '127.0.0.1', resolve));
     this.port = this.server.address().port;
-    this.heart = setInterval(() => this.send('heartbeat', { server_time: new Date().toISOString() }), 1000);
+    this.heart = setInterval(() => this.send('heartbeat', { server_time: this.status().server_time }), 1000);
     return `http://127.0.0.1:${this.port}/`;
   }
 
@@ -207,7 +210,10 @@ export class MockServer {
       return json(this.status());
     }
     const [, orderedId, order] = /^jobs\/(.+):(send|refine)$/.exec(path) ?? [];
-    if (orderedId) return json(this.order(decodeURIComponent(orderedId), order, body));
+    if (orderedId) {
+      const answered = () => json(this.order(decodeURIComponent(orderedId), order, body));
+      return order === 'send' && this.sendMs > 0 ? new Promise((resolve) => { setTimeout(() => resolve(answered()), this.sendMs); }) : answered();
+    }
     const [, jobId] = /^jobs\/(.+):cancel$/.exec(path) ?? [];
     if (jobId) {
       if (!this.active().some((j) => j.job_id === jobId)) throw new Refusal(409, 'FAILED_PRECONDITION', 'the job has ended');
@@ -331,6 +337,7 @@ export class MockServer {
     const source = this.jobs.get(jobId);
     if (!source) throw new Refusal(404, 'NOT_FOUND', `there is no job '${jobId}'`);
     this.orders.push({ order, ...body });
+    if (order === 'send' && this.refusedSends.has(jobId)) throw new Refusal(409, 'FAILED_PRECONDITION', `nothing of job '${jobId}' is stored in a form that '${body.destination}' gets`);
     if (order === 'send') return { job_id: jobId, destination: body.destination, newly_queued: body.again || body.destination !== 'WORKSTATION' ? 3 : 0 };
     if (this.framesGone) throw new Refusal(409, 'FAILED_PRECONDITION', `the frames of job '${jobId}' are kept no longer`);
     const job_id = `${jobId}-refined`;

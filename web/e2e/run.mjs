@@ -10,6 +10,7 @@ import { lookScenarios } from './look_scenarios.mjs';
 import { orderScenarios } from './order_scenarios.mjs';
 import { qualityScenarios } from './quality_scenarios.mjs';
 import { screenScenarios } from './screen_scenarios.mjs';
+import { sendScenarios } from './send_scenarios.mjs';
 import { providerScenarios, signInScenarios } from './sign_in_scenarios.mjs';
 import { solidScenarios } from './solid_scenarios.mjs';
 import { speedScenarios } from './speed_scenarios.mjs';
@@ -60,7 +61,7 @@ async function runOne(browser, scenario, options) {
 const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'administrator' };
 const wanted = process.argv[2] ?? '';
 const all = [
-  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios, ...focusScenarios, ...attentionScenarios, ...windowScenarios, ...dialogScenarios, ...speedScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios, ...sendScenarios, ...focusScenarios, ...attentionScenarios, ...windowScenarios, ...dialogScenarios, ...speedScenarios }).map(([name, run]) => ({ name, run, options: {} })),
   ...Object.entries(touchScenarios).map(([name, run]) => ({ name, run, options: { viewport: { width: 390, height: 844 }, hasTouch: true } })),
   // Processors that draw in three dimensions are slow: a quarter of the pixels.
   ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),

@@ -52,6 +52,33 @@ export function crowd(server) {
   }
 }
 
+// Names that are written from right to left, are HTML, or consist of signs; a node whose clock is three days ahead of the browser's.
+export function odd(server) {
+  const names = ['غرفة الأشعة 3', '<img src=x onerror=alert(1)>', 'חדר-7 \u202eabc', '☃☃☃', "O'Brien & Söhne", UNBROKEN];
+  const ahead = 3 * 86_400_000;
+  const jobs = [...server.jobs.values()].map((known, i) => {
+    const at = (text) => text && new Date(Date.parse(text) + ahead).toISOString();
+    const error = known.error && { ...known.error, message: `<b>${known.error.message}</b> ${LONG_NAME}` };
+    return {
+      ...known, station_name: names[i % names.length], protocol: i % 2 ? '<script>fdk</script>' : known.protocol, error, create_time: at(known.create_time), end_time: at(known.end_time),
+      predicted_finish_time: at(known.predicted_finish_time), deadline: at(known.deadline),
+    };
+  });
+  server.jobs = new Map(jobs.map((known) => [known.job_id, known]));
+  const status = server.status.bind(server);
+  server.status = () => ({ ...status(), server: LONG_NAME, server_time: new Date(Date.now() + ahead).toISOString() });
+  server.destinations = [UNBROKEN, '<i>PACS</i>'];
+}
+
+// That many more completed jobs; their ids.
+export function fixtureJobs(server, count, over) {
+  return Array.from({ length: count }, () => {
+    const job_id = `20260131T${String(100000 + server.jobs.size)}-${String(server.jobs.size).padStart(8, '0')}`;
+    server.jobs.set(job_id, job({ job_id, result: result(), progress: { frames_received: 400, frames_backprojected: 400, slices_exported: 96 }, ...over }));
+    return job_id;
+  });
+}
+
 // A volume of 1024x1024x1024: two gigabytes, of which the page may have a few planes.
 export function large(server, jobId) {
   const sizes = [1024, 512, 256, 128];

@@ -45,7 +45,7 @@ export function HistoryPlots() {
   );
 }
 
-// Why plots are empty on the left: samples are of this process only.
+// Why plots begin later than was asked for: samples are of this process only.
 function Begun({ span }: { span: number }) {
   const store = useStore();
   const begun = store.status?.start_time;
@@ -78,30 +78,30 @@ function Plots({ history: h, span }: { history: History; span: number }) {
   return (
     <div class="plots">
       <Plot
-        title="Frames received" time span={span} x={h.time} y={[h.frames_per_second]} format={framesPerSecond}
+        title="Frames received" time span={span} step={h.step_seconds} x={h.time} y={[h.frames_per_second]} format={framesPerSecond}
         series={[{ name: 'frames/s', colour: 'series-1' }]}
       />
       <Plot
-        title="Pixels received" time span={span} x={h.time} y={[h.megabytes_per_second]} format={(v) => withUnit(v, 'MB/s')}
+        title="Pixels received" time span={span} step={h.step_seconds} x={h.time} y={[h.megabytes_per_second]} format={(v) => withUnit(v, 'MB/s')}
         series={[{ name: 'MB/s', colour: 'series-1' }]}
       />
       <Plot
-        title="Speed" time span={span} x={h.time} y={[h.kernel_gups, h.whole_gups]} format={gups}
+        title="Speed" time span={span} step={h.step_seconds} x={h.time} y={[h.kernel_gups, h.whole_gups]} format={gups}
         series={[
           { name: 'kernel', colour: 'series-1', points: true },
           { name: 'whole', colour: 'series-2', dashed: true, points: true },
         ]}
       />
       <Plot
-        title="After the last frame" time span={span} x={h.time} y={[h.seconds_after_last_frame]} format={seconds}
+        title="After the last frame" time span={span} step={h.step_seconds} x={h.time} y={[h.seconds_after_last_frame]} format={seconds}
         series={[{ name: 'longest', colour: 'series-3', points: true }]}
       />
       <Plot
-        title="Active jobs, waiting chunks" time span={span} x={h.time} y={[h.active_jobs, h.queue_chunks]} format={count}
+        title="Active jobs, waiting chunks" time span={span} step={h.step_seconds} x={h.time} y={[h.active_jobs, h.queue_chunks]} format={count}
         series={[{ name: 'jobs', colour: 'series-1' }, { name: 'chunks', colour: 'series-2', dashed: true }]}
       />
       <Plot
-        title="Jobs ended" time span={span} x={h.time} y={[h.completed_jobs, h.failed_jobs, h.refused]} format={count}
+        title="Jobs ended" time span={span} step={h.step_seconds} x={h.time} y={[h.completed_jobs, h.failed_jobs, h.refused]} format={count}
         series={[
           { name: 'completed', colour: 'series-1' }, { name: 'failed', colour: 'series-3', dashed: true },
           { name: 'refused', colour: 'series-2', dashed: true },

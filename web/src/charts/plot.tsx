@@ -1,8 +1,10 @@
-// A line plot (uPlot) in the colours of the page; its caption has the values at the pointer, else the latest.
+// A line plot (uPlot) in the colours of the page; its caption has the values at the pointer, else the last that there are, with their time
+// where a later sample has none.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { compact } from '../lib/format.ts';
 import { colour, onThemeChange } from '../lib/theme.ts';
+import { type Pointed, lastOf, pointedAt, timeRange, valueAt, valueOf } from './samples.ts';
 
 export interface Series {
   name: string;
@@ -22,8 +24,10 @@ interface Props {
   series: Series[];
   format: (value: number | null) => string;
   time?: boolean;
-  // Seconds that the axis of time has, up to the last sample, also where there are fewer.
+  // Seconds that the axis of time has at most, up to the last sample; fewer where samples begin later.
   span?: number;
+  // Seconds between samples: further from all of them the pointer is at a gap.
+  step?: number;
   xName?: string;
   logarithmic?: boolean;
   height?: number;
@@ -35,8 +39,8 @@ export function Plot(props: Props) {
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(props);
   latest.current = props;
-  const [pointed, setPointed] = useState<number | null>(null);
-  const shape = JSON.stringify([series, height, props.time, props.span, props.logarithmic, props.xName]);
+  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const shape = JSON.stringify([series, height, props.time, props.span, props.step, props.logarithmic, props.xName]);
 
   useEffect(() => {
     const element = box.current!;
@@ -69,38 +73,28 @@ export function Plot(props: Props) {
         {series.map((s, i) => (
           <span class="legend" key={s.name}>
             <span class={`line ${s.colour}${s.dashed ? ' dashed' : ''}`} />
-            {series.length > 1 && s.name} <span class="numbers">{props.format(valueAt(y[i], pointed))}</span>
+            {series.length > 1 && s.name} <span class="numbers">{props.format(pointed ? valueAt(y[i], pointed) : valueOf(y[i], lastOf(y[i])))}</span>
+            {!pointed && props.time && lastOf(y[i]) >= 0 && lastOf(y[i]) < x.length - 1 && <span class="quiet numbers">at {clock(x[lastOf(y[i])]!, false)}</span>}
           </span>
         ))}
         {props.xName && pointed === null && <span class="legend quiet">by {props.xName.toLowerCase()}</span>}
-        {pointed !== null && x[pointed] !== undefined && (
-          <span class="legend quiet numbers">{props.time ? clock(x[pointed], true) : `${props.xName} ${x[pointed]}`}</span>
-        )}
+        {pointed && <span class="legend quiet numbers">{props.time ? clock(pointed.x, true) : `${props.xName} ${pointed.x}`}</span>}
       </figcaption>
       <div ref={box} role="img" aria-label={summary(props)} />
     </figure>
   );
 }
 
-function valueAt(values: (number | null)[] | undefined, index: number | null): number | null {
-  return index === null ? lastOf(values) : values?.[index] ?? null;
-}
-
-function lastOf(values: (number | null)[] | undefined): number | null {
-  for (let i = (values?.length ?? 0) - 1; i >= 0; i -= 1) if (values![i] !== null) return values![i]!;
-  return null;
-}
-
 function summary({ title, series, y, format }: Props): string {
-  return `${title}: ${series.map((s, i) => `${s.name} last ${format(lastOf(y[i]))}`).join(', ')}`;
+  return `${title}: ${series.map((s, i) => `${s.name} last ${format(valueOf(y[i], lastOf(y[i])))}`).join(', ')}`;
 }
 
 function dataOf({ x, y }: Props): uPlot.AlignedData {
   return [x, ...y] as uPlot.AlignedData;
 }
 
-function optionsOf(props: { current: Props }, width: number, onPoint: (index: number | null) => void): uPlot.Options {
-  const { series, time = false, span, logarithmic = false, height = 150 } = props.current;
+function optionsOf(props: { current: Props }, width: number, onPoint: (pointed: Pointed | null) => void): uPlot.Options {
+  const { series, time = false, span, step, logarithmic = false, height = 150 } = props.current;
   const quiet = colour('text-quiet');
   const grid = { stroke: colour('line'), width: 1 };
   const font = '12px system-ui, sans-serif';
@@ -109,9 +103,9 @@ function optionsOf(props: { current: Props }, width: number, onPoint: (index: nu
     height,
     cursor: { y: false, drag: { x: false, y: false } },
     legend: { show: false },
-    hooks: { setCursor: [(u: uPlot) => onPoint(u.cursor.idx ?? null)] },
+    hooks: { setCursor: [(u: uPlot) => onPoint(u.cursor.idx == null ? null : pointedAt(props.current.x, u.cursor.idx, u.posToVal(u.cursor.left ?? 0, 'x'), step))] },
     scales: {
-      x: span === undefined ? { time } : { time, range: (_, __, last) => [last - span, last] },
+      x: span === undefined ? { time } : { time, range: (_, first, last) => timeRange(first, last, span) },
       y: logarithmic
         ? { distr: 3 }
         : { range: (_, __, max) => [0, Number.isFinite(max) && max > 0 ? max * 1.1 : 1] },

@@ -1,5 +1,6 @@
 // How far a job is, in its present stage.
 import type { Job } from '../api/types.ts';
+import { finish } from './format.ts';
 
 export interface Stage {
   // What is counted, e.g. "frames".
@@ -38,4 +39,13 @@ export function framesLost({ state, progress: p }: Pick<Job, 'state' | 'progress
 
 function bounded(fraction: number): number {
   return Math.min(1, Math.max(0, fraction));
+}
+
+// While a scan waits for its console no frames come, whatever their last rate was, and nothing can be predicted of when it ends.
+export function rateOf({ awaits_console_until_time: waits, frames_per_second: rate }: Pick<Job, 'awaits_console_until_time' | 'frames_per_second'>): number | null {
+  return waits === null ? rate : null;
+}
+
+export function finishOf({ awaits_console_until_time: waits, predicted_finish_time: at }: Pick<Job, 'awaits_console_until_time' | 'predicted_finish_time'>, now: number): string {
+  return waits === null ? finish(at, now) : '';
 }

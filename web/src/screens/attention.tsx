@@ -1,11 +1,12 @@
 // What an operator should not have to look for on other screens: volumes that do not reach their destinations, tests that were not passed.
+import { useMemo } from 'preact/hooks';
 import type { Destination } from '../api/types.ts';
 import { isStuck } from '../lib/destinations.ts';
 import { figureName } from '../lib/figures.ts';
 import { coarseSeconds, count, significant } from '../lib/format.ts';
 import { type Result, failedOf, seriesOf } from '../lib/quality_results.ts';
 import { href } from '../lib/router.ts';
-import { useAsked, useStore } from '../state/hooks.ts';
+import { useAsked, useRest, useStore } from '../state/hooks.ts';
 import { Time } from '../ui/bits.tsx';
 
 const TRANSFERS_MS = 5_000;
@@ -13,10 +14,12 @@ const QUALITY_MS = 60_000;
 
 // Nothing where all is well.
 export function Attention() {
-  const { data: transfers } = useAsked<{ destinations: Destination[] }>('transfers', { page_size: 1 }, TRANSFERS_MS, true);
-  const { data: quality } = useAsked<{ results: Result[] }>('quality', { limit: 1000 }, QUALITY_MS);
+  const { data: transfers, error } = useAsked<{ destinations: Destination[] }>('transfers', { page_size: 1 }, TRANSFERS_MS, true);
+  // A long answer, of what changes once in a day.
+  const rests = useRest(transfers !== null || error !== null);
+  const { data: quality } = useAsked<{ results: Result[] }>(rests ? 'quality' : null, { limit: 1000 }, QUALITY_MS);
   const held = (transfers?.destinations ?? []).filter((d) => isStuck(d) || d.failed > 0);
-  const failed = seriesOf(quality?.results ?? []).map(failedOf).filter((result) => result !== null);
+  const failed = useMemo(() => seriesOf(quality?.results ?? []).map(failedOf).filter((result) => result !== null), [quality]);
   if (held.length + failed.length === 0) return null;
   return (
     <section class="attention" aria-labelledby="attention">

@@ -5,7 +5,8 @@ import { type Job as JobMessage, type JobDetail, type Trace, type Transfers, isA
 import { Convergence } from '../charts/convergence.tsx';
 import { TimelineChart } from '../charts/timeline_chart.tsx';
 import { jobTitle } from '../lib/announcements.ts';
-import { algorithmName, count, finish, fullTime, seconds, time, waitLeft, words } from '../lib/format.ts';
+import { algorithmName, count, fullTime, seconds, time, waitLeft, words } from '../lib/format.ts';
+import { finishOf } from '../lib/progress.ts';
 import { go, href } from '../lib/router.ts';
 import { type Warning, ofTheVolume } from '../lib/warnings.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
@@ -106,7 +107,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
       <div class="job-state">
         <StateChip state={job.state} />
         {isActive(job) && <JobProgressBar job={job} />}
-        {isActive(job) && job.predicted_finish_time && <span class="numbers">{finish(job.predicted_finish_time, store.now())}</span>}
+        {isActive(job) && finishOf(job, store.now()) && <span class="numbers">{finishOf(job, store.now())}</span>}
         {job.warning_count > 0 && <a class="warned" href={href(['jobs', job.job_id], { tab: 'details' })}>{count(job.warning_count)} {job.warning_count === 1 ? 'warning' : 'warnings'}</a>}
         {job.result?.seconds_after_last_frame != null && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
       </div>

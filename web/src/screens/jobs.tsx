@@ -6,6 +6,7 @@ import { useAsked, useStore } from '../state/hooks.ts';
 import { LocalTimes } from '../ui/bits.tsx';
 import { Term } from '../ui/term.tsx';
 import { JobTable } from './job_table.tsx';
+import { SendMany } from './send_many.tsx';
 
 const STATES: [string, string][] = [
   ['', 'All'], ['active', 'Active'], ['completed', 'Completed'], ['failed', 'Failed'], ['cancelled', 'Cancelled'],
@@ -74,6 +75,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   const store = useStore();
   // Tokens of the pages before this one.
   const [before, setBefore] = useState<string[]>([]);
+  const [sending, setSending] = useState(false);
   const value = (name: string) => query.get(name) ?? '';
   const filter = Object.fromEntries(NAMES.map((name) => [name, value(name)]));
   const { data: names } = useAsked<Filters>('filters', {}, FILTERS_MS);
@@ -102,6 +104,9 @@ export function Jobs({ query }: { query: URLSearchParams }) {
           <Choice label="Protocol" value={value('protocol')} names={names?.protocols ?? []} onChange={(to) => change('protocol', to)} />
           <Words label="Find" value={value('text')} onChange={(to, first) => change('text', to, first)} />
         </form>
+        {store.may('operator') && store.status?.transfers_enabled && (
+          <button type="button" class="small" title="All that is found, or of a day, to a destination that has lost it" onClick={() => setSending(true)}>Send these</button>
+        )}
       </header>
       {error && <p class="problem" role="alert">{error}</p>}
       {data && <JobTable jobs={jobs} now={store.now()} labelledBy="jobs" />}
@@ -113,6 +118,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
           onClick={() => data?.next_page_token && setBefore([...before, data.next_page_token])}
         >Older</button>
       </footer>
+      {sending && <SendMany filter={{ station_name: value('station_name'), protocol: value('protocol'), text: value('text') }} onClose={() => setSending(false)} />}
     </section>
   );
 }

@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks';
 import type { Device, Queue, Status } from '../api/types.ts';
 import { placeOf } from '../lib/docs.ts';
-import { activeOf, bytes, coarseSeconds, finish, fullTime, relative, seconds } from '../lib/format.ts';
+import { activeOf, bytes, coarseSeconds, fullTime, relative, seconds } from '../lib/format.ts';
+import { finishOf } from '../lib/progress.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import { Chip, ConsoleWait, Empty, Fact, Facts, Gauge, JobProgressBar, Name, StateChip } from '../ui/bits.tsx';
@@ -114,7 +115,7 @@ function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
               <td data-label="State"><StateChip state={job.state} /></td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>
               <td class="number" data-label="Deadline">{relative(job.deadline, now)}</td>
-              <td class="number" data-label="Finish">{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
+              <td class="number" data-label="Finish">{finishOf(job, now).replace('finishes ', '') || '–'}</td>
             </tr>
           ))}
         </tbody>

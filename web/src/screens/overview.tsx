@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import type { Device, Job, Queue, Room } from '../api/types.ts';
 import { dicomText, echoCommand, parts, reached, serverFlags } from '../lib/addresses.ts';
-import { activeOf, coarseSeconds, count, finish, time } from '../lib/format.ts';
+import { activeOf, coarseSeconds, count, time } from '../lib/format.ts';
+import { finishOf, rateOf } from '../lib/progress.ts';
 import { go, jobHref, rowLink } from '../lib/router.ts';
-import { useAsked, useStore, useTick } from '../state/hooks.ts';
+import { useAsked, useRest, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
 import { ConsoleWait, Empty, JobProgressBar, LocalTimes, Name, StateChip, Warnings } from '../ui/bits.tsx';
 import { CopyButton } from '../ui/copy_button.tsx';
@@ -31,6 +32,9 @@ export function Overview() {
   const rooms = useAsked<{ rooms: Room[] }>('rooms', {}, ROOMS_MS, true);
   const queue = useAsked<Queue>('queue', {}, QUEUE_MS, true);
   const devices = useAsked<{ devices: Device[] }>('devices', {}, DEVICES_MS, true);
+  // The first screen is there: of all an answer or why there is none, and whether events arrive.
+  const told = [rooms, queue, devices].every(({ data, error }) => data !== null || error !== null);
+  const rests = useRest(told && store.knowsJobs && store.link.kind !== 'connecting');
   return (
     <div class="overview">
       <h1 class="hidden">Overview</h1>
@@ -64,7 +68,7 @@ export function Overview() {
         <header><h2 id="recent">Last jobs</h2><LocalTimes /><a href="#/jobs">All jobs</a></header>
         <JobTable jobs={store.ended().slice(0, 10)} now={store.now()} labelledBy="recent" />
       </section>
-      <HistoryPlots />
+      {rests && <HistoryPlots />}
     </div>
   );
 }
@@ -159,8 +163,8 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
               <td data-label="State"><StateChip state={job.state} />{job.warning_count > 0 && <Warnings count={job.warning_count} />}</td>
               <td data-label="Class">{job.job_class}</td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>
-              <td class="number" data-label="Frames/s">{job.frames_per_second === null ? '–' : job.frames_per_second.toFixed(1)}</td>
-              <td class="number" data-label="Finish" title={time(job.predicted_finish_time, now)}>{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
+              <td class="number" data-label="Frames/s">{rateOf(job)?.toFixed(1) ?? '–'}</td>
+              <td class="number" data-label="Finish" title={finishOf(job, now) && time(job.predicted_finish_time, now)}>{finishOf(job, now).replace('finishes ', '') || '–'}</td>
               <td class="number" data-label="Runs for">{coarseSeconds((now - Date.parse(job.create_time)) / 1000)}</td>
             </tr>
           ))}

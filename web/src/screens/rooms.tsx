@@ -1,21 +1,27 @@
 // Rooms at a glance: what each does now, else how its last job went.
 import { type Job, type Room, isActive } from '../api/types.ts';
-import { count, finish, framesPerSecond, gups, seconds } from '../lib/format.ts';
+import { count, framesPerSecond, gups, seconds, time } from '../lib/format.ts';
+import { finishOf, rateOf } from '../lib/progress.ts';
+import { brokenOff, shownOf } from '../lib/rooms.ts';
 import { jobHref } from '../lib/router.ts';
 import type { Store } from '../state/store.ts';
-import { Chip, ConsoleWait, JobProgressBar, Name, StateChip } from '../ui/bits.tsx';
+import { Chip, ConsoleWait, JobProgressBar, Name, StateChip, Warnings } from '../ui/bits.tsx';
 
 // More rooms than this do not fit as cards above what is active; idle ones are then lines.
 const MOST_CARDS = 12;
 
 export function Rooms({ rooms, store }: { rooms: Room[]; store: Store }) {
-  const known = rooms.map((room) => ({ room, job: newest(room, store) }));
+  const known = rooms.map((room) => {
+    const own = jobsOf(room, store);
+    const job = shownOf(own)!;
+    return { room, job, broken: brokenOff(own, job, store.now()) };
+  });
   const crowded = known.length > MOST_CARDS;
-  const cards = known.filter(({ job }) => !crowded || isActive(job) || job.state === 'failed');
+  const cards = known.filter(({ job, broken }) => !crowded || isActive(job) || job.state === 'failed' || broken.length > 0);
   const lines = known.filter((each) => !cards.includes(each));
   return (
     <>
-      <div class="rooms">{cards.map(({ room, job }) => <RoomCard key={room.station_name} room={room} job={job} store={store} />)}</div>
+      <div class="rooms">{cards.map(({ room, job, broken }) => <RoomCard key={room.station_name} room={room} job={job} hidden={broken} store={store} />)}</div>
       {lines.length > 0 && (
         <ul class="idle-rooms" aria-label="Idle rooms">
           {lines.map(({ room, job }) => (
@@ -30,7 +36,7 @@ export function Rooms({ rooms, store }: { rooms: Room[]; store: Store }) {
   );
 }
 
-function RoomCard({ room, job, store }: { room: Room; job: Job; store: Store }) {
+function RoomCard({ room, job, hidden, store }: { room: Room; job: Job; hidden: Job[]; store: Store }) {
   const active = isActive(job);
   const broken = job.awaits_console_until_time !== null;
   const stalled = broken || store.isStalled(job);
@@ -46,12 +52,13 @@ function RoomCard({ room, job, store }: { room: Room; job: Job; store: Store }) 
           <JobProgressBar job={job} />
           <ConsoleWait job={job} now={store.now()} />
           <p class="numbers split">
-            <span>{job.state === 'receiving' && !stalled ? framesPerSecond(job.frames_per_second) : ''}</span>
-            <span>{finish(job.predicted_finish_time, store.now())}</span>
+            <span>{job.state === 'receiving' && !stalled ? framesPerSecond(rateOf(job)) : ''}</span>
+            <span>{finishOf(job, store.now())}</span>
           </p>
         </>
       )}
       {!active && <LastJob job={job} />}
+      <BrokenOff jobs={hidden} now={store.now()} />
       <footer class="split quiet numbers">
         <a href={jobHref(job.job_id)} aria-label={active ? undefined : `Last job of ${room.station_name}`}>{active ? <Name text={job.protocol} /> : 'Last job'}</a>
         <Day room={room} />
@@ -65,11 +72,25 @@ function Day({ room }: { room: Room }) {
 }
 
 // The room was asked for some seconds ago; of its jobs, events have told since.
-function newest(room: Room, store: Store): Job {
+function jobsOf(room: Room, store: Store): Job[] {
   const own = [...store.jobs.values()].filter((job) => job.station_name === room.station_name);
-  const active = own.filter(isActive).sort((a, b) => Number(b.state === 'receiving') - Number(a.state === 'receiving'))[0];
-  if (active) return active;
-  return store.jobs.get(room.last_job.job_id) ?? room.last_job;
+  return store.jobs.has(room.last_job.job_id) ? own : [...own, room.last_job];
+}
+
+// What became of scans that the card would not tell of: a later job has its place.
+function BrokenOff({ jobs, now }: { jobs: Job[]; now: number }) {
+  const [last] = jobs;
+  if (!last) return null;
+  const more = jobs.length - 1;
+  return (
+    <div class="broken-off">
+      <p class="two-lines" title={last.error?.message}>
+        <a href={jobHref(last.job_id)}>Scan of {time(last.create_time, now)}</a>: {last.awaits_console_until_time === null && <StateChip state={last.state} />}{last.error?.message}
+      </p>
+      <ConsoleWait job={last} now={now} />
+      {more > 0 && <p class="quiet">and {more} more before it</p>}
+    </div>
+  );
 }
 
 // Of scans what matters in the room; refinements and subtractions have neither figure.
@@ -78,7 +99,7 @@ function LastJob({ job }: { job: Job }) {
   const { seconds_after_last_frame: after, whole_gups: whole } = job.result ?? {};
   return (
     <p class="numbers split">
-      <span>{after == null ? <StateChip state={job.state} /> : `${seconds(after)} after last frame`}</span>
+      <span>{after == null ? <StateChip state={job.state} /> : `${seconds(after)} after last frame`}{job.warning_count > 0 && <> <Warnings count={job.warning_count} /></>}</span>
       {whole != null && <span>{gups(whole)}</span>}
     </p>
   );

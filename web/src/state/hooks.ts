@@ -100,3 +100,26 @@ export function useTick(everyMs: number): void {
     return () => clearInterval(id);
   }, [everyMs]);
 }
+
+// True once `ready` has been, and the browser has drawn what was there and has nothing else to do: for what is looked at last.
+export function useRest(ready: boolean): boolean {
+  const [rests, setRests] = useState(false);
+  useEffect(() => {
+    if (!ready || rests) return undefined;
+    return whenIdle(() => setRests(true));
+  }, [ready, rests]);
+  return rests;
+}
+
+// However busy the page is, it is no longer put off than this. Safari knows no idle times.
+const LATEST_IDLE_MS = 2_000;
+const GUESSED_IDLE_MS = 200;
+
+function whenIdle(call: () => void): () => void {
+  if (typeof requestIdleCallback === 'function') {
+    const id = requestIdleCallback(call, { timeout: LATEST_IDLE_MS });
+    return () => cancelIdleCallback(id);
+  }
+  const id = setTimeout(call, GUESSED_IDLE_MS);
+  return () => clearTimeout(id);
+}

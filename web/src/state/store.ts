@@ -21,6 +21,7 @@ const STALLED_MS = 3_000;
 const MOST_JOBS_KNOWN = 1_000;
 // For jobs, when the answer did not come.
 const ASK_AGAIN_MS = 2_000;
+const JOBS_AGAIN_MS = 1_000;
 
 export class Store {
   private lastFrames = new Map<string, { received: number; at: number }>();
@@ -136,6 +137,11 @@ export class Store {
     return (this.link.kind === 'gone' ? this.link.since : this.clock.now()) + this.skewMs;
   }
 
+  // Whether the jobs that there are have been told once.
+  get knowsJobs(): boolean {
+    return this.jobsTaken > 0;
+  }
+
   active(): Job[] {
     return [...this.jobs.values()].filter(isActive);
   }
@@ -247,8 +253,9 @@ export class Store {
         const hello = data as { resumed: boolean; status: Status };
         this.takeStatus(hello.status);
         if (!hello.resumed && this.greeted) this.refresh();
-        // What screens asked for when the page was opened is as new as this: only the jobs are missing.
-        if (!hello.resumed && !this.greeted) this.needJobs();
+        // What screens asked for when the page was opened is as new as this: only the jobs are missing. Those that were asked for beside
+        // the events are asked for once more, as what changed between is told by neither, when the first screen is there.
+        if (!hello.resumed && !this.greeted) this.clock.after(this.jobsAsked > 0 ? JOBS_AGAIN_MS : 0, () => this.needJobs());
         this.greeted = true;
         break;
       }

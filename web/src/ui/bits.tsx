@@ -53,10 +53,11 @@ export function Time({ at, now }: { at: string | null; now: number }) {
   return at ? <time dateTime={at} title={fullTime(at)}>{time(at, now)}</time> : <>–</>;
 }
 
-// A name as programs write it, which may be broken behind its signs rather than anywhere.
+// A name as programs write it, which may be broken behind its signs rather than anywhere, and in whatever direction it is written leaves
+// that of the words around it alone.
 export function Name({ text }: { text: string }) {
   const parts = text.split(/(?<=[_.\-/])(?=[^_.\-/])/);
-  return <>{parts.map((part, i) => (i === 0 ? part : <Fragment key={i}><wbr />{part}</Fragment>))}</>;
+  return <bdi>{parts.map((part, i) => (i === 0 ? part : <Fragment key={i}><wbr />{part}</Fragment>))}</bdi>;
 }
 
 // Said once beside tables of times.

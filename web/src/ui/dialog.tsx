@@ -52,7 +52,7 @@ export function Confirm({ title, action, dangerous, impossible, children, onConf
 }
 
 // What is to be chosen has the focus (data-first), once it is there, rather than a word that is explained or the way back.
-function useFirst(dialog: RefObject<HTMLDialogElement | null>): void {
+export function useFirst(dialog: RefObject<HTMLDialogElement | null>): void {
   const done = useRef(false);
   useEffect(() => {
     const first = dialog.current?.querySelector<HTMLElement>('[data-first]');

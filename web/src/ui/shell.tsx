@@ -48,7 +48,7 @@ export function Shell({ page, children }: { page: string; children: ComponentChi
           ))}
         </nav>
         <div class="right">
-          {store.status && <span class="server">{store.status.server}</span>}
+          {store.status && <span class="server" title={store.status.server}>{store.status.server}</span>}
           {store.status && !gone && <a class="plain" href="#/node"><Readiness status={store.status} /></a>}
           <Liveness />
           <select
