@@ -168,8 +168,10 @@ absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        ServiceOfJob(options.server, options.job_id));
   const client::JobClient jobs(channel);
-  ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Get(options.job_id));
-  VolumeFileSink sink(destination, JobFacts(job), interrupt);
+  // What the job tells is worth a line in the file, and its absence not the volume.
+  const auto job = jobs.Get(options.job_id);
+  VolumeFileSink sink(destination, job.ok() ? JobFacts(*job) : formats::VolumeFacts{.unit = "HU"},
+                      interrupt);
   ISO_RETURN_IF_ERROR(jobs.DownloadVolume(options.job_id, sink));
   ISO_RETURN_IF_ERROR(sink.Finish());
   return options.json.Report(
