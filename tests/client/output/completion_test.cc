@@ -40,6 +40,14 @@ std::vector<std::string> Offered(const std::vector<std::string>& words) {
   return absl::StrSplit(offered, '\n', absl::SkipEmpty());
 }
 
+/// Tab is pressed again where the service did not answer within its second, on a machine that does
+/// much else.
+std::vector<std::string> OfferedAtLast(const std::vector<std::string>& words) {
+  std::vector<std::string> offered;
+  for (int press = 0; press < 20 && offered.empty(); ++press) offered = Offered(words);
+  return offered;
+}
+
 TEST(Completion, OffersCommandsFlagsAndTheirValues) {
   EXPECT_THAT(Offered({"str"}), testing::ElementsAre("stream"));
   EXPECT_THAT(Offered({"stream", "--fp"}), testing::ElementsAre("--fps"));
@@ -52,8 +60,10 @@ TEST(Completion, OffersNamesThatTheServiceKnows) {
   const Outcome jobs = RunCommand({"jobs", "--ids", "--server", address});
   const std::vector<std::string> ids = absl::StrSplit(jobs.out, '\n', absl::SkipEmpty());
   ASSERT_FALSE(ids.empty()) << jobs.err;
-  EXPECT_THAT(Offered({"fetch", "--server", address, "--overwrite", "x", ""}), Contains(ids[0]));
-  EXPECT_THAT(Offered({"stream", "x", "--server", address, "--protocol", ""}), Contains("fdk"));
+  EXPECT_THAT(OfferedAtLast({"fetch", "--server", address, "--overwrite", "x", ""}),
+              Contains(ids[0]));
+  EXPECT_THAT(OfferedAtLast({"stream", "x", "--server", address, "--protocol", ""}),
+              Contains("fdk"));
 }
 
 TEST(Completion, IsSilentWhereNoServiceAnswers) {
