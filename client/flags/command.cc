@@ -399,6 +399,7 @@ void Command::Does(Action action) {
 Program::Program(const std::string& name, const std::string& version,
                  const std::string& description)
     : name_(name), app_(std::make_unique<CLI::App>(description)) {
+  HoldStandardDescriptors();
   app_->name(name);
   app_->formatter(HelpFormat());
   app_->set_version_flag("--version", name + " " + version);

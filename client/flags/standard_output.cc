@@ -16,10 +16,18 @@ bool has_document = false;  // of the one standard output that a process has
 
 }  // namespace
 
+void HoldStandardDescriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest that is free is the one that is asked for, as those below are taken.
+    if (fcntl(descriptor, F_GETFD) < 0) (void)open("/dev/null", O_RDONLY);
+  }
+}
+
 absl::Status FlushStandardOutput() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return absl::OkStatus();
-  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+  const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
     return absl::ResourceExhaustedError("standard output is closed");
   }
   return absl::ResourceExhaustedError(absl::StrCat("cannot write to standard output",

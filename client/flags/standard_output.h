@@ -7,6 +7,11 @@
 
 namespace isocenter::flags {
 
+/// Before a program opens anything: of standard input, output and error what its caller has closed
+/// is taken by /dev/null, which nothing can be written to. Else the next file that is opened would
+/// get what is printed.
+void HoldStandardDescriptors();
+
 /// Whether all that was printed has gone where it should: a full disk or a closed pipe there must
 /// not look like success. Errors: RESOURCE_EXHAUSTED.
 absl::Status FlushStandardOutput();

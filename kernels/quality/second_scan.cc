@@ -42,11 +42,12 @@ absl::Status CheckSecondScan(const SecondScanNoise& noise, bool other_frames) {
   const std::string figures = absl::StrFormat(
       "noise in the uniform module is %.4g and %.4g HU, that of the difference by √2 %.4g HU",
       noise.first, noise.second, noise.difference);
-  if (noise.correlation > kMostCorrelation && !other_frames) {
+  const double most = other_frames ? kMostStructure : kMostCorrelation;
+  if (noise.correlation > most) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "the second scan does not look like one: %s, a correlation of %.2f, legal is at most %g. "
         "They are reconstructions of the same frames, or show the same structure, as rings%s",
-        figures, noise.correlation, kMostCorrelation, kNeeded));
+        figures, noise.correlation, most, kNeeded));
   }
   const double ratio = std::max(noise.first, noise.second) / std::min(noise.first, noise.second);
   if (ratio > kMostNoiseRatio) {

@@ -24,12 +24,14 @@ absl::StatusOr<SecondScanNoise> MeasureSecondScan(const VolumeView& first, const
 /// At a correlation r the difference has 1 - r of the noise power, and d' is too large by
 /// 1/√(1 - r): 20 % at this one. Noise alone reaches 0.02 in blocks of 10,000 independent voxels.
 inline constexpr double kMostCorrelation = 0.3;
+/// Of structure that two scans of frames of their own show, beside their noise.
+inline constexpr double kMostStructure = 0.9;
 /// Of two scans under the same conditions noise differs by a few per cent.
 inline constexpr double kMostNoiseRatio = 1.25;
 
 /// FAILED_PRECONDITION with the figures and what is needed, where the second cannot be a scan of
 /// its own under the same conditions. `other_frames`: it is known to be of frames of its own; then
-/// what correlates is structure, which the difference is there to take out.
+/// what correlates, up to kMostStructure, is structure, which the difference is there to take out.
 absl::Status CheckSecondScan(const SecondScanNoise& noise, bool other_frames);
 
 }  // namespace isocenter::quality

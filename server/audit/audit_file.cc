@@ -147,6 +147,14 @@ absl::Status AuditFile::Reopen() {
 }
 
 absl::Status AuditFile::FindEnd() {
+  // Records begin with a brace, also torn ones; what a lost block leaves is zeros. What begins with
+  // anything else is somebody's file, which is not to be renamed or written to.
+  const std::string begin = ReadAt(descriptor_, 0, 1);
+  if (begin != "{" && begin != std::string(1, '\0')) {
+    return absl::FailedPreconditionError(
+        "which is there and holds no audit records; legal is a file of the trail's own, or a name "
+        "that nothing has yet");
+  }
   const End end = EndOf(descriptor_);
   if (!end.last && end.damaged_bytes > 0) return PutAside();
   if (end.last) {

@@ -20,7 +20,7 @@ Json StatusNow(const WebEnvironment& environment) {
 }
 
 absl::StatusOr<Response> Drain(const WebEnvironment& environment, const Call& call) {
-  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
+  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request, {"reason"}));
   ISO_ASSIGN_OR_RETURN(const std::string reason, TextOf(body, "reason"));
   call.about.detail = reason;
   ISO_RETURN_IF_ERROR(environment.node.Drain(reason, call.caller.name));

@@ -23,7 +23,7 @@ constexpr absl::Duration kLongestAcceptance = absl::Seconds(12);
 
 absl::StatusOr<Response> Send(const WebEnvironment& environment, const Call& call) {
   const std::string& id = call.arguments[0];
-  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
+  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request, {"destination", "again"}));
   ISO_ASSIGN_OR_RETURN(const std::string destination, TextOf(body, "destination"));
   ISO_ASSIGN_OR_RETURN(const bool again, BooleanOf(body, "again"));
   call.about.destination = destination.substr(0, 64);
@@ -59,7 +59,9 @@ absl::StatusOr<Response> Offers(const WebEnvironment& environment, const Call&) 
 }
 
 absl::StatusOr<RefinementWish> WishOf(const Call& call) {
-  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
+  ISO_ASSIGN_OR_RETURN(
+      const Json body,
+      BodyOf(call.request, {"protocol", "request_id", "deadline_seconds", "phase", "phase_width"}));
   RefinementWish wish{.job_id = call.arguments[0]};
   ISO_ASSIGN_OR_RETURN(wish.protocol, TextOf(body, "protocol"));
   ISO_ASSIGN_OR_RETURN(wish.request_id, TextOf(body, "request_id"));

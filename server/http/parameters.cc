@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "kernels/base/crc32c.h"
 #include "kernels/base/nearest.h"
+#include "kernels/base/status_macros.h"
 
 namespace isocenter::http {
 namespace {
@@ -49,6 +50,17 @@ const std::map<std::string, std::vector<std::string>>& ParametersByPath() {
   return names;
 }
 
+/// `none`: what is said where nothing is legal.
+absl::Status CheckName(absl::string_view what, const std::string& name,
+                       const std::vector<std::string>& legal, absl::string_view none) {
+  if (std::ranges::find(legal, name) != legal.end()) return absl::OkStatus();
+  constexpr size_t kShown = 64;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the ", what, " '", name.substr(0, kShown), "' is not known; ",
+                   legal.empty() ? std::string(none) : "legal are " + absl::StrJoin(legal, ", "),
+                   DidYouMean(name, legal)));
+}
+
 }  // namespace
 
 absl::Status CheckParameterNames(const std::string& pattern, const Request& request) {
@@ -56,12 +68,7 @@ absl::Status CheckParameterNames(const std::string& pattern, const Request& requ
   const std::vector<std::string> none;
   const std::vector<std::string>& legal = found == ParametersByPath().end() ? none : found->second;
   for (const auto& [name, value] : request.query) {
-    if (std::ranges::find(legal, name) != legal.end()) continue;
-    constexpr size_t kShown = 64;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the parameter '", name.substr(0, kShown), "' is not known; ",
-        legal.empty() ? "this address has none" : "legal are " + absl::StrJoin(legal, ", "),
-        DidYouMean(name, legal)));
+    ISO_RETURN_IF_ERROR(CheckName("parameter", name, legal, "this address has none"));
   }
   return absl::OkStatus();
 }
@@ -80,11 +87,14 @@ absl::StatusOr<int> IntegerOf(absl::string_view name, absl::string_view text, in
       absl::StrCat(name, " is '", text, "'; legal is ", low, " to ", high));
 }
 
-absl::StatusOr<Json> BodyOf(const Request& request) {
+absl::StatusOr<Json> BodyOf(const Request& request, const std::vector<std::string>& legal) {
   if (request.body.empty()) return Json::object();
   Json body = Json::parse(request.body, nullptr, /*allow_exceptions=*/false);
-  if (body.is_object()) return body;
-  return absl::InvalidArgumentError("the body is not a JSON object");
+  if (!body.is_object()) return absl::InvalidArgumentError("the body is not a JSON object");
+  for (const auto& [key, value] : body.items()) {
+    ISO_RETURN_IF_ERROR(CheckName("key", key, legal, "this body has none"));
+  }
+  return body;
 }
 
 absl::StatusOr<std::string> TextOf(const Json& body, const std::string& key) {

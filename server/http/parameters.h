@@ -23,8 +23,9 @@ absl::StatusOr<int> IntegerParameter(const Request& request, absl::string_view n
 /// An integer that is a part of the path. Errors: INVALID_ARGUMENT with the legal range.
 absl::StatusOr<int> IntegerOf(absl::string_view name, absl::string_view text, int low, int high);
 
-/// The body as a JSON object; an empty one where there is no body. Errors: INVALID_ARGUMENT.
-absl::StatusOr<Json> BodyOf(const Request& request);
+/// The body as a JSON object; an empty one where there is no body. Errors: INVALID_ARGUMENT, also
+/// of a key that is not `legal`: "agian" would change nothing without a word.
+absl::StatusOr<Json> BodyOf(const Request& request, const std::vector<std::string>& legal);
 /// A text of the body; empty where it is not given. Errors: INVALID_ARGUMENT (not a text).
 absl::StatusOr<std::string> TextOf(const Json& body, const std::string& key);
 

@@ -57,7 +57,7 @@ absl::StatusOr<Response> SignIn(Access& access, const Call& call) {
   if (!site.empty() && site != "same-origin" && site != "none") {
     return absl::PermissionDeniedError("the request comes from another site");
   }
-  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
+  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request, {"token"}));
   ISO_ASSIGN_OR_RETURN(const std::string token, TextOf(body, "token"));
   ISO_ASSIGN_OR_RETURN(const Access::NewSession session,
                        access.SignIn(token, call.request.remote_address));

@@ -74,7 +74,7 @@ absl::StatusOr<Response> List(const WebEnvironment& environment, const Call& cal
 }
 
 absl::StatusOr<Response> Retry(const WebEnvironment& environment, const Call& call) {
-  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
+  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request, {"job_id", "destination"}));
   ISO_ASSIGN_OR_RETURN(const std::string job_id, TextOf(body, "job_id"));
   ISO_ASSIGN_OR_RETURN(const std::string destination, TextOf(body, "destination"));
   call.about.job_ids = {job_id};
@@ -92,7 +92,7 @@ absl::StatusOr<Response> Retry(const WebEnvironment& environment, const Call& ca
 }
 
 absl::StatusOr<Response> TryNow(const WebEnvironment& environment, const Call& call) {
-  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
+  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request, {"destination"}));
   ISO_ASSIGN_OR_RETURN(const std::string destination, TextOf(body, "destination"));
   call.about.destination = destination.substr(0, 64);
   if (environment.transfers == nullptr) {

@@ -58,9 +58,28 @@ std::string UntoldSet(const OpenedSet& opened, const std::string& volume,
       "set's");
 }
 
-/// Of volumes only DICOM's tell their X-rays. Returns what is to be warned of, or nothing.
-absl::StatusOr<std::string> CheckBeam(const OpenedSet& opened, const std::string& volume) {
-  if (!std::filesystem::is_directory(volume)) return UntoldSet(opened, volume, "");
+/// Of files some tell their voltage and set. Returns what is to be warned of, or nothing.
+absl::StatusOr<std::string> CheckFacts(const OpenedSet& opened, const std::string& volume,
+                                       const formats::VolumeFacts& facts) {
+  v1::AcquisitionHeader header;
+  *header.mutable_detector() = opened.set.detector();
+  header.set_tube_voltage_kv(facts.tube_voltage_kv);
+  const std::vector<std::string> misfits =
+      facts.tube_voltage_kv > 0 ? FitOf(opened.set, header).misfits : std::vector<std::string>();
+  if (misfits.empty()) {
+    return UntoldSet(
+        opened, volume,
+        facts.calibration.empty() ? "" : absl::StrCat("calibration ", facts.calibration, ","));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--volume: ", volume, ": ", ops::MisfitText(opened.set.name(), misfits),
+                   "; legal is a volume of the set's own tube voltage"));
+}
+
+/// Returns what is to be warned of, or nothing.
+absl::StatusOr<std::string> CheckBeam(const OpenedSet& opened, const std::string& volume,
+                                      const formats::VolumeFacts& facts) {
+  if (!std::filesystem::is_directory(volume)) return CheckFacts(opened, volume, facts);
   ISO_ASSIGN_OR_RETURN(const formats::SeriesBeam beam, formats::ReadSeriesBeam(volume));
   v1::AcquisitionHeader header;
   *header.mutable_detector() = opened.set.detector();
@@ -88,7 +107,7 @@ absl::Status Calibrate(const Options& options) {
         absl::StrCat(options.inserts, ": ", inserts.status().message()));
   }
   ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
-  ISO_ASSIGN_OR_RETURN(const std::string untold, CheckBeam(opened, options.volume));
+  ISO_ASSIGN_OR_RETURN(const std::string untold, CheckBeam(opened, options.volume, volume.facts));
   ISO_ASSIGN_OR_RETURN(const calibrate::HounsfieldFit fit,
                        calibrate::FitHounsfield(volume.view(), volume.grid, *std::move(inserts)));
   std::vector<TableRow> rows = {{"INSERT", "VOXELS", "MEAN HU", "SIGMA HU", "TRUE HU"}};

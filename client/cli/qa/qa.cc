@@ -175,6 +175,11 @@ absl::Status CheckOptions(const Options& options) {
     return flags::WrongUsage(
         "--as-baseline, --station and --protocol are for the server; legal is with --record");
   }
+  if (!options.baseline.empty() && !options.tolerances.empty()) {
+    return flags::WrongUsage(
+        "--tolerance beside --baseline; legal is one of them: tolerances are the baseline's, given "
+        "when it is made");
+  }
   ISO_RETURN_IF_ERROR(CheckTolerances(options));
   const std::vector<std::filesystem::path> inputs = {options.volume, options.again,
                                                      options.baseline};
@@ -341,6 +346,18 @@ absl::Status Judge(const std::vector<Verdict>& verdicts) {
   return flags::NotPassed(text);
 }
 
+/// Of what is taken for water. Raw counts make hundreds of HU of it, but never air.
+absl::Status CheckWater(const std::vector<Measure>& measures) {
+  constexpr double kMostHu = 700;
+  const auto water = std::ranges::find(measures, std::string("water_hu"), &Measure::name);
+  if (water == measures.end() || std::abs(water->value) <= kMostHu) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "the uniform module reads %.4g HU where it is water; legal is within %g HU: the phantom was "
+      "found where it is not, as in a volume that is mirrored or turned, or the numbers are no "
+      "Hounsfield units",
+      water->value, kMostHu));
+}
+
 absl::Status Qa(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckOptions(options));
   ISO_ASSIGN_OR_RETURN(const Scan scan, Load(options));
@@ -362,6 +379,7 @@ absl::Status Qa(const Options& options) {
   ISO_RETURN_IF_ERROR(made.status());
   const quality::PhantomStudy& study = *made;
   std::vector<Measure> measures = quality::MeasuresOf(study);
+  ISO_RETURN_IF_ERROR(CheckWater(measures));
   for (const std::string& tolerance : options.tolerances) {
     ISO_RETURN_IF_ERROR(quality::SetTolerance(tolerance, measures));
   }

@@ -327,9 +327,8 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
     return absl::StrFormat(
         "the frames do not fit their matrices: opposite rays agree best where all frames lie %+.2f "
         "px along the rows (sigma %.2f px) from where the matrices say; legal is within %g px. Any "
-        "of "
-        "these does that: the principal point, the detector or the axis of rotation is elsewhere, "
-        "the matrices are of another scan, the patient moved",
+        "of these does that: the principal point, the detector or the axis of rotation is "
+        "elsewhere, the matrices are of another scan, the patient moved",
         result.shift_px, result.shift_sigma_px, most_shift_px);
   }
   const double beyond_noise = std::min(as_is, squared(result.shifted)) - squared(result.noise);

@@ -81,6 +81,11 @@ TEST(SecondScan, StructureOfBothIsTakenOutWhereTheFramesAreOthers) {
   const auto without = Study(Noisy(60, 1), Noisy(60, 2));
   EXPECT_NEAR(known->nps->variance, without->nps->variance, 1e-3 * without->nps->variance);
   EXPECT_GT(known->second_scan->correlation, kMostCorrelation);
+  // Whoever says so: what is nearly all alike is no second scan.
+  MadeScan nearly = first;
+  for (int64_t i = 0; i < grid.voxels(); ++i) nearly.voxels[i] += 0.01F * second.voxels[i];
+  const auto same = Study(first, nearly, true);
+  EXPECT_THAT(std::string(same.status().message()), HasSubstr("legal is at most 0.9"));
 }
 
 }  // namespace

@@ -235,6 +235,18 @@ TEST_F(FileTest, AFileWithoutRecordsIsPutAside) {
   EXPECT_THAT(Content(path()), HasSubstr("audit.jsonl.unchained1"));
 }
 
+TEST_F(FileTest, AFileOfSomebodyElseIsRefusedAndLeftAsItIs) {
+  for (const std::string& content : {std::string("SQLite format 3\0 and so on\n", 27),
+                                     std::string("viewer:secret"), std::string("\nnotes\n")}) {
+    Replace(path(), content);
+    const auto opened = AuditFile::Open(Options());
+    EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(opened.status().message()), HasSubstr("holds no audit records"));
+    EXPECT_EQ(Content(path()), content);
+    EXPECT_FALSE(fs::exists(path(".unchained1")));
+  }
+}
+
 TEST_F(FileTest, NothingIsDroppedThatHasNotBeenExported) {
   auto file = *AuditFile::Open(Options());
   int written = 0;

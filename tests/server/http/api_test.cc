@@ -585,6 +585,10 @@ TEST_F(WebTest, AResultIsSentWhereAnOperatorWants) {
   const HttpAnswer unclear = ask(kOperatorToken, {{"destination", "PACS"}, {"again", "yes"}});
   EXPECT_EQ(unclear.status, 400);
   EXPECT_THAT(unclear.body, HasSubstr("legal is true or false"));
+  const HttpAnswer slipped = ask(kOperatorToken, {{"destination", "PACS"}, {"agian", true}});
+  EXPECT_EQ(slipped.status, 400);
+  EXPECT_THAT(slipped.body, HasSubstr("'agian' is not known; legal are destination, again; did you "
+                                      "mean again?"));
   EXPECT_EQ(transfers.sends_, 3);
 }
 
