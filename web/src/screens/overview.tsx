@@ -1,5 +1,5 @@
 // What an operator looks at all day: rooms, active jobs, devices, throughput.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import type { Device, Job, Queue, Room } from '../api/types.ts';
 import { dicomText, echoCommand, parts, reached, serverFlags } from '../lib/addresses.ts';
@@ -20,7 +20,8 @@ import { Nodes } from './nodes.tsx';
 import { Rooms } from './rooms.tsx';
 
 // Plots take longest to read and to draw, and are looked at last.
-export const HistoryPlots = later(() => import('../charts/history.tsx').then(({ HistoryPlots: part }) => part));
+const charts = () => import('../charts/history.tsx');
+export const HistoryPlots = later(() => charts().then(({ HistoryPlots: part }) => part));
 
 const ROOMS_MS = 3_000;
 const QUEUE_MS = 2_000;
@@ -35,6 +36,8 @@ export function Overview() {
   // The first screen is there: of all an answer or why there is none, and whether events arrive.
   const told = [rooms, queue, devices].every(({ data, error }) => data !== null || error !== null);
   const rests = useRest(told && store.knowsJobs && store.link.kind !== 'connecting');
+  // Drawn last, but fetched now: a server that goes away meanwhile would leave a hole until the page is loaded anew.
+  useEffect(() => { charts().catch(() => {}); }, []);
   return (
     <div class="overview">
       <h1 class="hidden">Overview</h1>
