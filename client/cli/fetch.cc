@@ -170,10 +170,8 @@ absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
   const client::JobClient jobs(channel);
   // What the job tells is worth a line in the file, and its absence not the volume.
   const auto job = jobs.Get(options.job_id);
-  formats::VolumeFacts facts = job.ok() ? JobFacts(*job) : formats::VolumeFacts{.unit = "HU"};
-  // The same frames as another job, at another node, give the same file.
-  facts.frames.clear();
-  VolumeFileSink sink(destination, std::move(facts), interrupt);
+  VolumeFileSink sink(destination, job.ok() ? JobFacts(*job) : formats::VolumeFacts{.unit = "HU"},
+                      interrupt);
   ISO_RETURN_IF_ERROR(jobs.DownloadVolume(options.job_id, sink));
   ISO_RETURN_IF_ERROR(sink.Finish());
   return options.json.Report(

@@ -58,38 +58,27 @@ std::string UntoldSet(const OpenedSet& opened, const std::string& volume,
       "set's");
 }
 
-/// Of files some tell their voltage and set. Returns what is to be warned of, or nothing.
-absl::StatusOr<std::string> CheckFacts(const OpenedSet& opened, const std::string& volume,
-                                       const formats::VolumeFacts& facts) {
-  v1::AcquisitionHeader header;
-  *header.mutable_detector() = opened.set.detector();
-  header.set_tube_voltage_kv(facts.tube_voltage_kv);
-  const std::vector<std::string> misfits =
-      facts.tube_voltage_kv > 0 ? FitOf(opened.set, header).misfits : std::vector<std::string>();
-  if (misfits.empty()) {
-    return UntoldSet(
-        opened, volume,
-        facts.calibration.empty() ? "" : absl::StrCat("calibration ", facts.calibration, ","));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--volume: ", volume, ": ", ops::MisfitText(opened.set.name(), misfits),
-                   "; legal is a volume of the set's own tube voltage"));
-}
-
-/// Returns what is to be warned of, or nothing.
+/// Of volumes DICOM's tell their X-rays and set, of files some. Returns what is to be warned of, or
+/// nothing.
 absl::StatusOr<std::string> CheckBeam(const OpenedSet& opened, const std::string& volume,
                                       const formats::VolumeFacts& facts) {
-  if (!std::filesystem::is_directory(volume)) return CheckFacts(opened, volume, facts);
-  ISO_ASSIGN_OR_RETURN(const formats::SeriesBeam beam, formats::ReadSeriesBeam(volume));
   v1::AcquisitionHeader header;
   *header.mutable_detector() = opened.set.detector();
-  header.set_tube_voltage_kv(beam.tube_voltage_kv);
-  constexpr size_t kMostDicomCharacters = 16;  // of a longer name there is the beginning
-  if (opened.set.station_name().substr(0, kMostDicomCharacters) != beam.station_name) {
-    header.set_station_name(beam.station_name);
+  std::string comments;
+  if (std::filesystem::is_directory(volume)) {
+    ISO_ASSIGN_OR_RETURN(formats::SeriesBeam beam, formats::ReadSeriesBeam(volume));
+    header.set_tube_voltage_kv(beam.tube_voltage_kv);
+    constexpr size_t kMostDicomCharacters = 16;  // of a longer name there is the beginning
+    if (opened.set.station_name().substr(0, kMostDicomCharacters) != beam.station_name) {
+      header.set_station_name(beam.station_name);
+    }
+    comments = std::move(beam.comments);
+  } else {
+    header.set_tube_voltage_kv(facts.tube_voltage_kv);
+    if (!facts.calibration.empty()) comments = absl::StrCat("calibration ", facts.calibration, ",");
   }
   const std::vector<std::string> misfits = FitOf(opened.set, header).misfits;
-  if (misfits.empty()) return UntoldSet(opened, volume, beam.comments);
+  if (misfits.empty()) return UntoldSet(opened, volume, comments);
   return absl::InvalidArgumentError(
       absl::StrCat("--volume: ", volume, ": ", ops::MisfitText(opened.set.name(), misfits),
                    "; legal is a volume of the set's own station and tube voltage"));

@@ -8,7 +8,6 @@ const std::string& FramesJob(const v1::Job& job) {
 
 formats::VolumeFacts JobFacts(const v1::Job& job) {
   return {.unit = "HU",
-          .frames = formats::FramesOfJob(FramesJob(job)),
           .protocol = job.protocol(),
           .calibration = job.has_calibration() ? job.calibration().name() : formats::kUncorrected};
 }

@@ -6,7 +6,8 @@
 
 namespace isocenter::cli {
 
-/// The tube voltage and the filter are not told.
+/// The tube voltage and the filter are not told; nor the frames: the same ones as another job, at
+/// another node, give the same file.
 formats::VolumeFacts JobFacts(const v1::Job& job);
 
 /// The job whose frames a job's volume is made of: its own, or those it refines.

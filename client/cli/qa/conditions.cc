@@ -71,6 +71,7 @@ constexpr char kAnotherScan[] =
 
 Conditions ConditionsOf(const v1::Job& job) {
   Conditions conditions{.facts = JobFacts(job)};
+  conditions.facts.frames = formats::FramesOfJob(FramesJob(job));
   const v1::VolumeGrid& grid = job.grid();
   conditions.voxel_mm = {grid.spacing_x_mm(), grid.spacing_y_mm(), grid.spacing_z_mm()};
   if (job.refines_job_id().empty() && job.has_create_time()) {
