@@ -55,6 +55,8 @@ absl::Status ConeBeamPass::Begin() {
                                          ops::StackUse::kProjections));
   ISO_ASSIGN_OR_RETURN(project_, methods.project(*session_));
   ISO_ASSIGN_OR_RETURN(arithmetic_, methods.arithmetic(*session_));
+  const int64_t chunk = int64_t{detector.rows} * detector.columns * plan_.chunk_views;
+  ISO_ASSIGN_OR_RETURN(lines_, devices_[0]->NewHostMemory(chunk * int64_t{sizeof(float)}));
   reconstructed_ = std::make_unique_for_overwrite<float[]>(grid.voxels());
   return volume_->Upload(0, HostView3<const float>(model_.get(), grid.shape()));
 }
@@ -63,8 +65,7 @@ absl::Status ConeBeamPass::ProjectChunk(const Chunk& chunk) {
   const Detector& detector = plan_.model.acquisition.detector;
   const Shape3 shape{chunk.views, detector.rows, detector.columns};
   const std::span matrices = std::span(matrices_).subspan(chunk.first_view, chunk.views);
-  lines_.resize(shape.count());
-  const HostView3<float> lines(lines_.data(), shape);
+  const HostView3<float> lines(reinterpret_cast<float*>(lines_->data()), shape);
   {
     const StageScope scope(session_->timeline(), ops::Stage::kForwardProject);
     ISO_RETURN_IF_ERROR(projections_->Reshape(shape));

@@ -54,11 +54,11 @@ class ConeBeamPass {
   SeenSlices seen_;
   // Written by all threads before they are read: no one thread need touch their pages first.
   std::unique_ptr<float[]> model_, reconstructed_;
-  std::vector<float> lines_;
   ConeBeamFindings findings_;
   int next_view_ = 0;
   // While the devices work:
-  std::unique_ptr<ops::Session> session_;  // before all that lives in it
+  std::unique_ptr<ops::HostMemory> lines_;  // of a chunk
+  std::unique_ptr<ops::Session> session_;   // before all that lives in it
   std::unique_ptr<ops::VolumeBuffer> volume_;
   std::unique_ptr<ops::ProjectionStack> projections_;
   std::unique_ptr<ops::ForwardProject> project_;

@@ -15,6 +15,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/thread_pool.h"
 #include "kernels/ops/check.h"
+#include "kernels/ops/plain_host_memory.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/cone_beam_pass.h"
 #include "kernels/recon/second_pass/findings.h"
@@ -173,7 +174,10 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
   std::unique_ptr<SecondPass> self(new SecondPass(plan, registry, devices));
   ops::Device& device = *devices[0];
   ISO_ASSIGN_OR_RETURN(self->store_, LineStore::Create(plan, registry, device));
-  ISO_ASSIGN_OR_RETURN(self->volume_, device.NewHostMemory(VolumeBytes(plan.grid)));
+  // Without lines nothing is reconstructed into it.
+  ISO_ASSIGN_OR_RETURN(self->volume_, NeedsLines(plan.settings)
+                                          ? device.NewHostMemory(VolumeBytes(plan.grid))
+                                          : ops::NewPlainHostMemory(VolumeBytes(plan.grid)));
   if (plan.settings.metal) {
     ISO_ASSIGN_OR_RETURN(self->metal_, device.NewHostMemory(VolumeBytes(plan.grid)));
   }
