@@ -16,7 +16,10 @@ PEER = 'peer { ae_title: "PACS" host: "pacs" port: 104 '
 # old.key, future.pem (not valid yet), future.key, open.key (good.key, that everybody may read), tokens (that everybody may write) and text (none of these).
 WRONG = (
     ("no_such_field: 1", "no_such_field"),
-    ('archive_directory: "~/archive"', "archive_directory is '~/archive'; legal is a path without ~ and $"),
+    (
+        'web { volume_cache_directory: "~/viewer" }',
+        "web.volume_cache_directory is '~/viewer'; legal is a path without ~ and $",
+    ),
     ('spool { directory: "$HOME/spool" }', "spool.directory is '$HOME/spool'; legal is a path without"),
     ('web { tls { certificate_file: "${CERTS}/a.pem" } }', "web.tls.certificate_file is '${CERTS}/a.pem'"),
     ('cluster { node_name: "r\\374m" }', "cluster.node_name is 'r\\xfcm', which is not UTF-8: byte 0xFC at offset 1"),

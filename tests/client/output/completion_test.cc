@@ -97,7 +97,7 @@ TEST(Completion, RunsInZsh) {
                    "_isocenter\n", "printf '%s\\n' \"${COMPREPLY[@]}\"\n"));
   const std::string out = directory / "out";
   ASSERT_EQ(std::system(absl::StrCat("ZDOTDIR=", directory.path().string(), " zsh -f ",
-                                     (directory / "script"), " >", out, " 2>&1")
+                                     (directory / "script").string(), " >", out, " 2>&1")
                             .c_str()),
             0)
       << ReadBytes(out);
