@@ -488,7 +488,7 @@ TEST(Slips, BashIsGivenCommandsFlagsAndValues) {
   const Outcome script = RunCommand({"completion", "bash"});
   ASSERT_EQ(script.exit_code, 0) << script.err;
   for (const char* part : {"complete -o filenames -F _isocenter isocenter", "'isocenter calibrate'",
-                           "'isocenter fetch --format') words='dicom mha'", "--deidentify"}) {
+                           "'isocenter fetch --format') offered='dicom mha'", "--deidentify"}) {
     EXPECT_THAT(script.out, HasSubstr(part));
   }
 }

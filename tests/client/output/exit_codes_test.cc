@@ -34,7 +34,7 @@ std::vector<std::vector<std::string>> AllCommands() {
     // "    'isocenter jobs') offered='--state ..' ;;", where a flag has its name in the quotes.
     if (parts.size() < 3 || parts[2] != ") offered=") continue;
     std::vector<std::string> words = absl::StrSplit(parts[1], ' ');
-    if (words.size() < 2 || words.back().starts_with("--")) continue;
+    if (words.size() < 2 || words.back().starts_with("--") || words.back() == "help") continue;
     words.erase(words.begin());
     commands.push_back(std::move(words));
   }
