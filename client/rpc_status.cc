@@ -89,6 +89,10 @@ absl::Status FromGrpc(const grpc::Status& status) {
     absl::Status answer(static_cast<absl::StatusCode>(status.error_code()),
                         InFlags(OwnWords(status)));
     answer.SetPayload(flags::kServiceAnswer, absl::Cord());
+    // What will never fit has the same code, and other words (docs/user-guide/console.md).
+    if (absl::IsResourceExhausted(answer) && absl::StrContains(text, "try again")) {
+      answer.SetPayload(flags::kTryAgain, absl::Cord());
+    }
     return answer;
   }
   // No connection is tried: TLS could not be set up on this side.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/rpc_status.h"
+#include "isocenter/v1/destinations.grpc.pb.h"
 #include "isocenter/v1/transfers.grpc.pb.h"
 #include "kernels/base/status_macros.h"
 
@@ -18,10 +19,12 @@ constexpr int kLargestPage = 1000;
 
 struct TransferClient::Stub {
   std::unique_ptr<v1::TransferService::Stub> service;
+  std::unique_ptr<v1::DestinationService::Stub> destinations;
 };
 
 TransferClient::TransferClient(const ServiceChannel& channel)
-    : stub_(std::make_unique<Stub>(v1::TransferService::NewStub(channel.grpc_channel()))) {}
+    : stub_(std::make_unique<Stub>(v1::TransferService::NewStub(channel.grpc_channel()),
+                                   v1::DestinationService::NewStub(channel.grpc_channel()))) {}
 TransferClient::~TransferClient() = default;
 
 absl::StatusOr<std::vector<v1::Transfer>> TransferClient::List(v1::ListTransfersRequest filter,
@@ -65,6 +68,14 @@ absl::StatusOr<int> TransferClient::Retry(const v1::RetryTransfersRequest& reque
     return stub_->service->RetryTransfers(&context, request, &response);
   }));
   return static_cast<int>(response.instance_count());
+}
+
+absl::StatusOr<std::vector<v1::Destination>> TransferClient::Destinations() const {
+  v1::ListDestinationsResponse response;
+  ISO_RETURN_IF_ERROR(Call([&](grpc::ClientContext& context) {
+    return stub_->destinations->ListDestinations(&context, {}, &response);
+  }));
+  return std::vector<v1::Destination>(response.destination().begin(), response.destination().end());
 }
 
 }  // namespace isocenter::client

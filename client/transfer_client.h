@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/channel.h"
+#include "isocenter/v1/destinations.pb.h"
 #include "isocenter/v1/transfers.pb.h"
 
 namespace isocenter::client {
@@ -25,6 +26,8 @@ class TransferClient {
   absl::StatusOr<v1::SendJobsResponse> Send(const v1::SendJobsRequest& request) const;
   /// Returns the number of instances that are tried again.
   absl::StatusOr<int> Retry(const v1::RetryTransfersRequest& request) const;
+  /// As the node's configuration has them.
+  absl::StatusOr<std::vector<v1::Destination>> Destinations() const;
 
  private:
   struct Stub;

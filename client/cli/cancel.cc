@@ -13,6 +13,7 @@
 #include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
+#include "client/flags/exit_code.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -66,7 +67,7 @@ absl::Status Cancel(const Options& options) {
         }));
   }
   if (job.state() == v1::JOB_STATE_COMPLETED) {
-    return absl::FailedPreconditionError(
+    return flags::RefusedByService(
         absl::StrCat("job ", job.job_id(), " was completed before it could be cancelled"));
   }
   return options.json.Report(

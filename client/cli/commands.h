@@ -18,6 +18,7 @@ void AddDeleteCommand(flags::Command program);
 void AddStepsCommand(flags::Command program);
 void AddSendCommand(flags::Command program);
 void AddRetryCommand(flags::Command program);
+void AddDestinationsCommand(flags::Command program);
 void AddTransfersCommand(flags::Command program);
 void AddFetchCommand(flags::Command program);
 void AddProtocolsCommand(flags::Command program);

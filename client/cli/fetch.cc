@@ -141,13 +141,26 @@ class VolumeFileSink : public client::VolumeSink {
   int64_t voxels_ = 0;
 };
 
+/// What the pixels of a result take as DICOM, two bytes of each voxel: as slices, as one object of
+/// all frames, or as both.
+uint64_t LeastDicomBytes(const v1::JobResult& result) {
+  const v1::VolumeGrid& grid = result.grid();
+  const uint64_t forms = result.instance_count() > grid.nz() ? 2 : 1;
+  return 2 * forms * grid.nx() * grid.ny() * uint64_t{grid.nz()};
+}
+
 absl::Status FetchDicom(const Options& options, const formats::Deidentifier* deidentifier,
                         const Interrupt& interrupt) {
   ISO_RETURN_IF_ERROR(formats::CheckUnused("--out", options.out, options.overwrite));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        ServiceOfJob(options.server, options.job_id));
+  const client::JobClient jobs(channel);
+  if (const auto job = jobs.Get(options.job_id); job.ok()) {
+    ISO_RETURN_IF_ERROR(formats::CheckDirectoryDestination(
+        {.flag = "--out", .path = options.out, .bytes = LeastDicomBytes(job->result())}));
+  }
   DirectorySink sink(options.out, deidentifier, interrupt);
-  ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadDicom(options.job_id, sink));
+  ISO_RETURN_IF_ERROR(jobs.DownloadDicom(options.job_id, sink));
   ISO_RETURN_IF_ERROR(sink.Finish());
   return options.json.Report(
       absl::StrCat(options.out.string(), ": ", sink.files(), " DICOM files\n"),

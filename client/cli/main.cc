@@ -24,21 +24,20 @@ const std::vector<std::pair<const char*, std::vector<std::string>>> kGroups = {
      {"simulate", "stream", "reconstruct", "refine", "calibrate", "consistency"}},
     {"Jobs and their results",
      {"jobs", "watch", "cancel", "delete", "fetch", "trace", "render", "compare", "qa"}},
-    {"The PACS and the information system", {"send", "transfers", "retry", "worklist", "steps"}},
+    {"The PACS and the information system",
+     {"send", "transfers", "retry", "destinations", "worklist", "steps"}},
     {"The service",
      {"health", "status", "drain", "resume", "protocols", "calibrations", "quality", "replicas"}},
     {"This program", {"completion"}}};
 
-constexpr char kExitCodes[] = "exit-codes";
-
 /// Ends `isocenter help TOPIC`. The exit code; empty where it is the help of a command.
 std::optional<int> HelpOfTopic(const std::string& topic) {
-  if (topic == kExitCodes) {
+  if (topic == isocenter::flags::kExitCodesTopic) {
     std::fputs(isocenter::flags::ExitCodeTable().c_str(), stdout);
     return isocenter::flags::FlushStandardOutput().ok() ? isocenter::flags::kExitDone
                                                         : isocenter::flags::kExitFailed;
   }
-  std::vector<std::string> known{kExitCodes};
+  std::vector<std::string> known{isocenter::flags::kExitCodesTopic};
   for (const auto& [heading, commands] : kGroups) {
     if (std::ranges::find(commands, topic) != commands.end()) return std::nullopt;
     known.insert(known.end(), commands.begin(), commands.end());
@@ -46,12 +45,13 @@ std::optional<int> HelpOfTopic(const std::string& topic) {
   if (topic.starts_with('-')) return std::nullopt;
   // "codes", "exitcode" and "exit-status" are what other programs call it.
   const bool exits = topic.find("exit") != topic.npos || topic.find("code") != topic.npos;
-  const std::string meant = exits ? absl::StrCat("; did you mean ", kExitCodes, "?")
-                                  : isocenter::DidYouMean(topic, known);
+  const std::string meant =
+      exits ? absl::StrCat("; did you mean ", isocenter::flags::kExitCodesTopic, "?")
+            : isocenter::DidYouMean(topic, known);
   std::fprintf(stderr,
                "isocenter: there is no command '%s'%s\n`isocenter --help` names all commands, "
                "`isocenter help %s` what exit codes mean.\n",
-               topic.c_str(), meant.c_str(), kExitCodes);
+               topic.c_str(), meant.c_str(), isocenter::flags::kExitCodesTopic);
   return isocenter::flags::kExitUsage;
 }
 
@@ -98,6 +98,7 @@ int main(int argc, char** argv) {
   isocenter::cli::AddSendCommand(root);
   isocenter::cli::AddTransfersCommand(root);
   isocenter::cli::AddRetryCommand(root);
+  isocenter::cli::AddDestinationsCommand(root);
   isocenter::cli::AddProtocolsCommand(root);
   isocenter::cli::AddCalibrationsCommand(root);
   isocenter::cli::AddQualityCommand(root);

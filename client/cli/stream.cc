@@ -13,14 +13,17 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "client/acquisition_stream.h"
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/options/acquisition_flags.h"
 #include "client/cli/options/frame_list.h"
+#include "client/cli/options/identity_checks.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
@@ -90,6 +93,7 @@ absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& heade
   if (options.fps > 0) header.set_frame_rate_hz(options.fps);
   if (options.phase_cycle == "cardiac") header.set_phase_cycle(v1::PHASE_CYCLE_CARDIAC);
   if (options.phase_cycle == "respiratory") header.set_phase_cycle(v1::PHASE_CYCLE_RESPIRATORY);
+  ISO_RETURN_IF_ERROR(CheckManufacturer(header.equipment()));
   if (!options.geometry.empty()) {
     header.clear_trajectory();
     if (options.geometry != kNewest) header.set_geometry(options.geometry);
@@ -250,6 +254,7 @@ absl::Status CheckTogether(const Options& options) {
   if (options.pair.empty() != options.role.empty()) {
     return flags::WrongUsage("--pair and --role must be given together");
   }
+  ISO_RETURN_IF_ERROR(CheckIdentityFlags(options.study, options.system));
   ISO_RETURN_IF_ERROR(ChosenGrid(options.acquisition).status());
   if (options.trace_parent.empty()) return absl::OkStatus();
   const absl::Status legal = client::CheckTraceParent(options.trace_parent);
@@ -331,6 +336,20 @@ std::string NodeOf(const client::AcquisitionStream& stream) {
   return stream.node().empty() ? stream.accepted().node() : stream.node();
 }
 
+/// Why the stream ended, with what has become of its job: `job` as the server has it, or why that
+/// is not known.
+absl::Status WithJob(const absl::Status& why, const std::string& job_id,
+                     const absl::StatusOr<v1::Job>& job) {
+  const bool failed = job.ok() ? client::HasEnded(*job) : !absl::IsUnavailable(job.status());
+  if (failed) return flags::JobFailed(why.message());
+  absl::string_view what_now = "; the job can be taken up again with --resume ";
+  if (absl::IsAborted(why)) what_now = "; the job goes on with that one: isocenter watch ";
+  absl::Status told(why.code(), absl::StrCat(why.message(), what_now, job_id));
+  why.ForEachPayload(
+      [&told](absl::string_view mark, const absl::Cord& none) { told.SetPayload(mark, none); });
+  return told;
+}
+
 absl::Status Report(const Options& options, const Streamed& streamed, Listeners& told) {
   for (const std::string& warning : streamed.result.warning()) told.warnings.Print(warning);
   // A preview that could not be written does not spoil the job.
@@ -385,9 +404,12 @@ absl::Status Stream(const Options& options) {
                          : absl::StrCat("interrupted; job ", job_id,
                                         " could not be cancelled: ", cancelled.message()));
     }
-    if (!absl::IsUnavailable(status)) return flags::JobFailed(status.message());
-    return absl::UnavailableError(
-        absl::StrCat(status.message(), "; the job can be taken up again with --resume ", job_id));
+    // What is out of reach is not asked.
+    const absl::StatusOr<client::ServiceChannel> beside =
+        absl::IsUnavailable(status) ? status : OpenBeside(server, *stream);
+    return WithJob(status, job_id,
+                   beside.ok() ? client::JobClient(*beside).Get(job_id)
+                               : absl::StatusOr<v1::Job>(beside.status()));
   };
 
   absl::StatusOr<Sent> sent = SendFrames(options, skipped, *source, *stream, interrupt);

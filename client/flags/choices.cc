@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -24,6 +25,17 @@ std::vector<std::string> ChoicesOf(const CLI::Option& option) {
   const size_t open = shown.find('{'), close = shown.find('}');
   if (open == std::string::npos || close == std::string::npos || close <= open) return {};
   return absl::StrSplit(shown.substr(open + 1, close - open - 1), ',');
+}
+
+std::vector<std::string> WordsOf(const CLI::Option& option) {
+  const std::vector<std::string> parts = absl::StrSplit(option.get_type_name(), '|');
+  std::vector<std::string> words;
+  for (const std::string& part : parts) {
+    if (parts.size() > 1 && !part.empty() && absl::ascii_islower(part.front())) {
+      words.push_back(part);
+    }
+  }
+  return words;
 }
 
 std::string Either(const std::vector<std::string>& names) {

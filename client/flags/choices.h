@@ -17,6 +17,10 @@ CLI::Validator ChoiceOf(const std::vector<std::string>& legal);
 /// The list of such a flag; empty of all others.
 std::vector<std::string> ChoicesOf(const CLI::Option& option);
 
+/// Words that a flag's value may be besides others, as its type has them: "a" and "b" of
+/// "a|b|FILE".
+std::vector<std::string> WordsOf(const CLI::Option& option);
+
 /// "a, b or c".
 std::string Either(const std::vector<std::string>& names);
 

@@ -410,17 +410,20 @@ Program::~Program() = default;
 
 void Program::AddCompletion() {
   Command completion = root().Subcommand("completion", "Print a script that completes commands");
-  completion.Footer(absl::StrCat("Example:\n  source <(", name_, " completion bash)"));
+  completion.Footer(absl::StrCat("Examples:\n  source <(", name_, " completion bash)\n  source <(",
+                                 name_, " completion zsh)"));
   auto shell = std::make_shared<std::string>();
-  completion.Add("shell", *shell, "that is to complete").Required().OneOf({"bash"});
+  completion.Add("shell", *shell, "that is to complete").Required().OneOf({"bash", "zsh"});
   completion.Does([app = app_.get(), shell] {
+    if (*shell == "zsh") std::fputs(kZshPrelude, stdout);
     std::fputs(BashCompletion(*app).c_str(), stdout);
     return absl::OkStatus();
   });
 }
 
 std::optional<int> Program::Parse(int argc, const char* const* argv) {
-  std::string wrong;
+  std::string wrong = ExplainText(*app_, argc, argv);
+  if (!wrong.empty()) return Refuse(wrong);
   try {
     app_->parse(argc, argv);
     if (action_ || app_->get_require_subcommand_min() == 0) return std::nullopt;

@@ -41,12 +41,17 @@ absl::Status JobFailed(absl::string_view message) {
   return Marked(absl::StatusCode::kAborted, message, kJobFailed);
 }
 
+absl::Status RefusedByService(absl::string_view message) {
+  return Marked(absl::StatusCode::kFailedPrecondition, message, kServiceAnswer);
+}
+
 ExitCode ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return kExitDone;
   if (status.GetPayload(kShort)) return kExitShort;
   if (status.GetPayload(kWrongUsage)) return kExitUsage;
   if (status.GetPayload(kInterrupted)) return kExitInterrupted;
   if (status.GetPayload(kJobFailed)) return kExitJobFailed;
+  if (status.GetPayload(kTryAgain)) return kExitUnreachable;
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
@@ -67,7 +72,9 @@ std::string ExitCodeTable() {
          "status, transfers, retry)\n"
          "  4    what was named is not there: a job, protocol, set, destination or file\n"
          "  5    the service answered that it will not, or could not\n"
-         "  6    no service answers, or it takes nothing now: try again later\n"
+         "  6    no service answers, or it takes this not now (full, draining, too many calls): "
+         "try again "
+         "later\n"
          "  7    the job that was waited for has failed or was cancelled\n"
          "  130  ended by Ctrl-C or SIGTERM\n"
          "With --json (to standard output) a command that ends with another code than 0 and has "

@@ -15,19 +15,27 @@ enum ExitCode : int {
   kExitShort = 3,         // told, but not passed, or not by all nodes
   kExitNotThere = 4,      // what was named is not there: a job, a set, a destination, a file
   kExitRefused = 5,       // the service answered that it will not, or could not
-  kExitUnreachable = 6,   // no service answers, or it takes nothing now
+  kExitUnreachable = 6,   // no service answers, or it takes this not now
   kExitJobFailed = 7,     // the job that was waited for has failed or was cancelled
   kExitInterrupted = 130  // as of a program that SIGINT has ended, in a shell
 };
 
-/// Of the end of a command. What a service answered is known by the payload kServiceAnswer.
+/// Of the end of a command.
 ExitCode ExitCodeOf(const absl::Status& status);
 
+/// What `help` takes besides commands.
+inline constexpr char kExitCodesTopic[] = "exit-codes";
 /// The table, for `isocenter help exit-codes`: a line for each code.
 std::string ExitCodeTable();
 
 /// Payload of errors that a service has answered, in difference to those that arose here.
 inline constexpr char kServiceAnswer[] = "isocenter/service_answer";
+/// Payload of refusals of a service that may be none later, without any change of the call.
+inline constexpr char kTryAgain[] = "isocenter/try_again";
+
+/// The end of a command that the service would not, or could not, do, where what it answered is no
+/// error by itself. FAILED_PRECONDITION.
+absl::Status RefusedByService(absl::string_view message);
 
 /// The end of a command that waited for a job which has not completed. ABORTED.
 absl::Status JobFailed(absl::string_view message);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -12,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "client/flags/choices.h"
 #include "kernels/base/nearest.h"
+#include "kernels/base/utf8.h"
 
 namespace isocenter::flags {
 namespace {
@@ -156,6 +158,15 @@ std::string Unknown(const CLI::App& root) {
   return "";
 }
 
+/// Whether a word is a flag of some command that has a value behind it.
+bool TakesValue(const CLI::App& app, const std::string& word) {
+  if (!IsFlag(word)) return false;
+  const CLI::Option* const option = app.get_option_no_throw(word);
+  if (option != nullptr && option->get_items_expected_max() > 0) return true;
+  const auto parts = app.get_subcommands([](const CLI::App*) { return true; });
+  return std::ranges::any_of(parts, [&](const CLI::App* part) { return TakesValue(*part, word); });
+}
+
 /// Of required flags the first that is not there, of groups that ask for exactly one their names.
 std::string Missing(const CLI::App& app) {
   for (const CLI::Option* option : OptionsOf(app)) {
@@ -267,6 +278,27 @@ std::string ExplainUnknownCommand(const CLI::App& root) {
   const std::vector<std::string> words = app.remaining();
   if (CommandsOf(app).empty() || words.empty() || IsFlag(words.front())) return "";
   return UnknownWord(app, words.front());
+}
+
+std::string ExplainText(const CLI::App& root, int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const absl::string_view word = argv[i];
+    const std::string wrong = NotUtf8(word);
+    if (wrong.empty()) continue;
+    const size_t equals = word.find('=');
+    std::string where = absl::StrCat("argument ", i), text = std::string(word), what = wrong;
+    if (absl::StartsWith(word, "--") && equals != absl::string_view::npos &&
+        NotUtf8(word.substr(0, equals)).empty()) {
+      where = std::string(word.substr(0, equals));
+      text = std::string(word.substr(equals + 1));
+      what = NotUtf8(text);
+    } else if (TakesValue(root, argv[i - 1])) {
+      where = argv[i - 1];
+    }
+    return absl::StrCat(where, " is '", absl::CHexEscape(text), "', which is ", what,
+                        "; legal is UTF-8 text, as a terminal with a UTF-8 locale writes it");
+  }
+  return "";
 }
 
 std::string ExplainMissingCommand(const CLI::App& root) {

@@ -15,6 +15,10 @@ namespace isocenter::flags {
 /// that is meant where one is near, what is missing, what is legal.
 std::string ExplainUsage(const CLI::App& root, const CLI::ParseError& error);
 
+/// Of a command line with a word that is not UTF-8, before it is parsed: which flag's, and where;
+/// empty: all are. Documents, headers and objects are made of these words.
+std::string ExplainText(const CLI::App& root, int argc, const char* const* argv);
+
 /// The same of a command line without the command that it needs.
 std::string ExplainMissingCommand(const CLI::App& root);
 

@@ -74,7 +74,19 @@ bool MayBeJson(const fs::path& path) {
   return !(file >> first) ? file.eof() : first == '{' || first == '[';
 }
 
+/// A link to nothing would be replaced, and what it was for not be written.
+absl::Status CheckLink(const Destination& to) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(to.path, error)) || fs::exists(to.path, error)) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(
+      absl::StrCat(Named(to), ", a link to ", fs::read_symlink(to.path, error).string(),
+                   ", where nothing is; legal is another name, or a link to what is there"));
+}
+
 absl::Status CheckFile(const Destination& to) {
+  ISO_RETURN_IF_ERROR(CheckLink(to));
   std::error_code error;
   const fs::file_status there = fs::status(to.path, error);
   if (fs::is_directory(there)) {
@@ -134,6 +146,9 @@ absl::Status CheckDirectoryDestination(const Destination& destination) {
         absl::StrCat(Named(destination), "; legal is the name of a directory"));
   }
   std::error_code error;
+  Destination itself = destination;
+  if (!itself.path.has_filename()) itself.path = itself.path.parent_path();  // "dir/"
+  ISO_RETURN_IF_ERROR(CheckLink(itself));
   fs::path there = fs::absolute(destination.path, error);
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   return CheckPlace(destination, there);

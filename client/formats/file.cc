@@ -1,19 +1,25 @@
 #include "client/formats/file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "client/formats/partial.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
@@ -33,6 +39,29 @@ char* Announce(const std::filesystem::path& path) {
   }
   std::free(name);
   return nullptr;
+}
+
+/// The process that writes what has a name of PartialName; empty of others.
+std::optional<pid_t> Writer(const std::filesystem::path& path) {
+  const std::vector<std::string> parts = absl::StrSplit(path.filename().string(), '.');
+  pid_t process = 0;
+  const bool is_partial = parts.size() >= 3 && parts.back() == "part" &&
+                          absl::SimpleAtoi(parts[parts.size() - 2], &process) && process > 0;
+  return is_partial ? std::optional(process) : std::nullopt;
+}
+
+/// Of a directory, it or a file in it.
+std::filesystem::file_time_type LastWritten(const std::filesystem::path& path) {
+  std::error_code error;
+  auto last = std::filesystem::last_write_time(path, error);
+  if (error) return std::filesystem::file_time_type::max();  // not to be judged
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code gone;
+    const auto written = entry->last_write_time(gone);
+    if (!gone) last = std::max(last, written);
+  }
+  return last;
 }
 
 absl::Status ErrnoStatus(int error, const std::string& what) {
@@ -115,8 +144,8 @@ absl::StatusOr<OutputFile> OutputFile::Create(const std::filesystem::path& path)
   output.path_ = path;
   std::error_code unknown;
   output.replaces_ = std::filesystem::exists(path, unknown);
-  output.temporary_ = path;
-  output.temporary_ += PartialSuffix();
+  RemoveAbandoned(path);
+  output.temporary_ = PartialName(path);
   output.partial_.reset(Announce(output.temporary_));
   output.file_.reset(std::fopen(output.temporary_.c_str(), "wb"));
   if (!output.file_) return ErrnoStatus(errno, absl::StrCat("cannot write ", path.string()));
@@ -132,11 +161,30 @@ void OutputFile::Forget::operator()(char* name) const {
 
 std::string PartialSuffix() { return absl::StrCat(".", getpid(), ".part"); }
 
-bool IsPartial(const std::filesystem::path& path) {
-  const std::vector<std::string> parts = absl::StrSplit(path.filename().string(), '.');
-  int process = 0;
-  return parts.size() >= 3 && parts.back() == "part" &&
-         absl::SimpleAtoi(parts[parts.size() - 2], &process);
+std::filesystem::path PartialName(const std::filesystem::path& path) {
+  return path.parent_path() / absl::StrCat(".", path.filename().string(), PartialSuffix());
+}
+
+bool IsPartial(const std::filesystem::path& path) { return Writer(path).has_value(); }
+
+void RemoveAbandoned(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  constexpr auto kQuiet = std::chrono::minutes(10);
+  const fs::path holder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const std::string begin = absl::StrCat(".", path.filename().string(), ".");
+  std::error_code error;
+  std::vector<fs::path> abandoned;
+  for (fs::directory_iterator entry(holder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const std::optional<pid_t> writer = Writer(entry->path());
+    // ".NAME.1.2.part" is of NAME.1.
+    if (!writer || name != absl::StrCat(begin, *writer, ".part")) continue;
+    if (kill(*writer, 0) == 0 || errno != ESRCH) continue;
+    if (fs::file_time_type::clock::now() - LastWritten(entry->path()) < kQuiet) continue;
+    abandoned.push_back(entry->path());
+  }
+  for (const fs::path& left : abandoned) fs::remove_all(left, error);
 }
 
 bool RemovePartialFiles() {

@@ -291,10 +291,8 @@ absl::StatusOr<MetaImageWriter> MetaImageWriter::Create(const std::filesystem::p
   }
   std::filesystem::path data_path = path;
   if (!local) data_path.replace_extension(".raw");
-  std::string text =
-      volume_file::MetaImageText(grid, local ? "LOCAL" : data_path.filename().string());
-  // The name of the data's file must stay the last.
-  text.insert(text.rfind("ElementDataFile"), FactLines(facts));
+  const std::string text = volume_file::MetaImageText(
+      grid, local ? "LOCAL" : data_path.filename().string(), FactLines(facts));
   ISO_ASSIGN_OR_RETURN(OutputFile data_file, OutputFile::Create(data_path));
   MetaImageWriter writer(std::move(data_file));
   writer.missing_ = grid.voxels();

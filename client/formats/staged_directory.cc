@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
+#include "client/formats/partial.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
@@ -69,9 +70,9 @@ absl::StatusOr<StagedDirectory> StagedDirectory::Create(const fs::path& director
   const fs::path target = WithoutSlash(directory);
   std::error_code error;
   const bool is_new = !fs::exists(target, error);
-  const std::string suffix = PartialSuffix();
-  fs::path staging = target / suffix;
-  if (is_new) (staging = target) += suffix;
+  const fs::path completed = is_new ? target : target / "files";
+  RemoveAbandoned(completed);
+  const fs::path staging = PartialName(completed);
   fs::create_directories(staging, error);
   if (error) return Failed("make the directory", staging, error);
   return StagedDirectory(target, staging, is_new);

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "proto/text/text_mistakes.h"
+#include "proto/text/utf8_fields.h"
 
 namespace isocenter::text {
 namespace {
@@ -53,7 +54,12 @@ absl::Status ParseMessage(absl::string_view text, absl::string_view file, absl::
   parser.RecordErrorsTo(&errors);
   absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // editors of some systems write this mark
   const std::string whole(text);
-  if (parser.ParseFromString(whole, &message)) return absl::OkStatus();
+  if (parser.ParseFromString(whole, &message)) {
+    const std::string wrong = NotUtf8Field(message);
+    if (wrong.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": ", wrong, "; legal is UTF-8 text: save the file in that encoding"));
+  }
   std::vector<std::string> mistakes = TextMistakes(whole, file, *message.GetDescriptor(), range_of);
   if (mistakes.empty()) {
     mistakes.push_back(absl::StrCat(file, ":", errors.Place(),

@@ -16,7 +16,8 @@ namespace isocenter::text {
 
 /// Reads a whole message, with or without a byte order mark. `file` is how errors call the text,
 /// `page` where the fields are documented. INVALID_ARGUMENT: a line for each mistake,
-/// "FILE:LINE:COLUMN: ...", at most 20 and how many more; the message is then of no use.
+/// "FILE:LINE:COLUMN: ...", at most 20 and how many more, or the first text that is not UTF-8; the
+/// message is then of no use.
 absl::Status ParseMessage(absl::string_view text, absl::string_view file, absl::string_view page,
                           google::protobuf::Message& message, const RangeOf& range_of = nullptr);
 

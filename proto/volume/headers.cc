@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -20,7 +21,23 @@ std::string Numbers(const std::vector<double>& numbers) {
 
 }  // namespace
 
-std::string MetaImageText(const VolumeGrid& grid, absl::string_view data_file) {
+std::string FactLine(absl::string_view key, absl::string_view value) {
+  constexpr size_t kLongestValue = 256;
+  std::string line = absl::StrCat(key, " = ", value.substr(0, kLongestValue));
+  for (char& c : line) {
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = ' ';
+  }
+  return line + "\n";
+}
+
+std::string JobFactLines(absl::string_view protocol, absl::string_view calibration) {
+  return absl::StrCat(FactLine(kUnitKey, "HU"),
+                      protocol.empty() ? "" : FactLine(kProtocolKey, protocol),
+                      FactLine(kCalibrationKey, calibration.empty() ? "none" : calibration));
+}
+
+std::string MetaImageText(const VolumeGrid& grid, absl::string_view data_file,
+                          absl::string_view facts) {
   std::vector<double> axes;
   for (int axis = 0; axis < 3; ++axis) {
     for (int i = 0; i < 3; ++i) axes.push_back(grid.direction[i * 3 + axis]);
@@ -32,7 +49,9 @@ std::string MetaImageText(const VolumeGrid& grid, absl::string_view data_file) {
       Numbers(axes), "\nOffset = ", triple(grid.origin),
       "\nCenterOfRotation = 0 0 0\nAnatomicalOrientation = RAI\n",
       "ElementSpacing = ", triple(grid.spacing), "\nDimSize = ", grid.nx, " ", grid.ny, " ",
-      grid.nz, "\nElementType = MET_FLOAT\nElementDataFile = ", data_file, "\n");
+      grid.nz, "\nElementType = MET_FLOAT\n", facts,
+      // The name of the data's file must stay the last.
+      "ElementDataFile = ", data_file, "\n");
 }
 
 std::string NiftiHeader(const VolumeGrid& grid) {

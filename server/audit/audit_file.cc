@@ -94,7 +94,42 @@ End EndOf(const std::string& path) {
   return end;
 }
 
+/// Records begin with a brace, also torn ones; what a lost block leaves is zeros. What begins with
+/// anything else is somebody's file, which is not to be renamed or written to.
+absl::Status CheckBegin(int descriptor) {
+  const std::string begin = ReadAt(descriptor, 0, 1);
+  if (begin.empty() || begin == "{" || begin == std::string(1, '\0')) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "which is there and holds no audit records; legal is a file of the trail's own, or a name "
+      "that nothing has yet");
+}
+
+absl::Status OfField(const std::string& path, const absl::Status& wrong) {
+  if (wrong.ok()) return wrong;
+  return absl::Status(wrong.code(), absl::StrCat("audit.file is ", path, "; ", wrong.message()));
+}
+
 }  // namespace
+
+absl::Status CheckFile(const std::string& path) {
+  namespace fs = std::filesystem;
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor >= 0) {
+    const absl::Status wrong = CheckBegin(descriptor);
+    close(descriptor);
+    return OfField(path, wrong);
+  }
+  if (errno != ENOENT) return OfField(path, Failed("open", path));
+  // Directories that are not there yet are made in the nearest that is.
+  std::error_code none;
+  fs::path above = fs::absolute(path, none).parent_path();
+  while (above.has_relative_path() && !fs::exists(above, none)) above = above.parent_path();
+  if (access(above.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  return OfField(path, absl::ErrnoToStatus(
+                           errno, absl::StrCat("cannot make it in ", above.string(),
+                                               "; legal is a directory that the service may write "
+                                               "to")));
+}
 
 AuditFile::AuditFile(AuditFile&& other) noexcept
     : options_(std::move(other.options_)),
@@ -120,10 +155,7 @@ absl::StatusOr<AuditFile> AuditFile::Open(FileOptions options) {
     return absl::ErrnoToStatus(error.value(), absl::StrCat("audit.file is ", file.options_.path,
                                                            "; cannot make its directory"));
   }
-  if (const absl::Status opened = file.Reopen(); !opened.ok()) {
-    return absl::Status(opened.code(),
-                        absl::StrCat("audit.file is ", file.options_.path, "; ", opened.message()));
-  }
+  ISO_RETURN_IF_ERROR(OfField(file.options_.path, file.Reopen()));
   return file;
 }
 
@@ -147,14 +179,7 @@ absl::Status AuditFile::Reopen() {
 }
 
 absl::Status AuditFile::FindEnd() {
-  // Records begin with a brace, also torn ones; what a lost block leaves is zeros. What begins with
-  // anything else is somebody's file, which is not to be renamed or written to.
-  const std::string begin = ReadAt(descriptor_, 0, 1);
-  if (begin != "{" && begin != std::string(1, '\0')) {
-    return absl::FailedPreconditionError(
-        "which is there and holds no audit records; legal is a file of the trail's own, or a name "
-        "that nothing has yet");
-  }
+  ISO_RETURN_IF_ERROR(CheckBegin(descriptor_));
   const End end = EndOf(descriptor_);
   if (!end.last && end.damaged_bytes > 0) return PutAside();
   if (end.last) {

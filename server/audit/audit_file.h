@@ -33,6 +33,10 @@ struct Fill {
   uint64_t used_bytes = 0, limit_bytes = 0;
 };
 
+/// Whether AuditFile::Open could open this file, as far as can be seen without making or changing
+/// anything. Errors: its own.
+absl::Status CheckFile(const std::string& path);
+
 /// Not thread-safe.
 class AuditFile {
  public:

@@ -248,7 +248,7 @@ absl::StatusOr<std::unique_ptr<Upload>> Store::Begin(const std::string& name, ui
   absl::MutexLock changing(&changing_);
   if (uploading_) {
     return absl::ResourceExhaustedError(
-        "another calibration is being added; legal is one at a time");
+        "another calibration is being added; legal is one at a time; try again when it is there");
   }
   if (!Find(name).ok()) ISO_RETURN_IF_ERROR(CheckRoom(file_bytes));
   const fs::path staged = options_.directory / kStaged;

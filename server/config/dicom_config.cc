@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/host_name.h"
 #include "server/base/protected_url.h"
 #include "server/config/addresses.h"
 #include "server/config/fields.h"
@@ -161,6 +162,19 @@ void CheckDicomWeb(const std::string& field, const v1::DicomDestination& destina
   }
 }
 
+/// Whether the peer of this title is where the node itself listens.
+bool IsThisNode(const v1::DicomNodeConfig& node, const std::string& title) {
+  if (node.disabled()) return false;
+  return std::ranges::any_of(node.peer(), [&](const v1::DicomPeer& peer) {
+    const std::string& host = peer.host();
+    const bool is_here =
+        host == node.address() || IsLoopback(absl::StrCat(host, ":0")) || host == HostName();
+    const bool is_port = (peer.port() == node.port() && !node.tls_only()) ||
+                         (peer.port() == node.tls_port() && !node.tls().certificate_file().empty());
+    return peer.ae_title() == title && is_here && is_port;
+  });
+}
+
 void CheckDestinations(const v1::ServerConfig& config, const std::set<std::string>& peer_titles,
                        Mistakes& mistakes) {
   const v1::DicomNodeConfig& node = config.dicom_node();
@@ -179,6 +193,10 @@ void CheckDestinations(const v1::ServerConfig& config, const std::set<std::strin
     } else if (!peer_titles.contains(title) || !is_new) {
       mistakes.Add(Illegal(absl::StrCat(field, ".ae_title"), absl::StrCat("'", title, "'"),
                            "the title of a dicom_node.peer that no other destination has"));
+    } else if (IsThisNode(node, title)) {
+      mistakes.Add(Illegal(absl::StrCat(field, ".ae_title"), absl::StrCat("'", title, "'"),
+                           "the title of a peer elsewhere: that one's host and port are this "
+                           "node's own, which takes no images"));
     }
     for (const int role : destination.role()) {
       if (v1::ResultRole_IsValid(role) && role != v1::RESULT_ROLE_UNSPECIFIED) continue;

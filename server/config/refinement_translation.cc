@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/mistakes.h"
 
@@ -162,7 +163,10 @@ absl::StatusOr<recon::IterativeSettings> IterationsFromProto(const v1::Refinemen
   settings.surroundings_factor = static_cast<int>(refinement.surroundings_factor());
   const absl::Status valid = recon::ValidateIterativeSettings(settings);
   if (!valid.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("refinement: ", valid.message()));
+    // The settings' names where they differ from the fields'.
+    return absl::InvalidArgumentError(absl::StrReplaceAll(
+        valid.message(),
+        {{"iterative.matched = false", "refinement.unmatched"}, {"iterative.", "refinement."}}));
   }
   return settings;
 }

@@ -22,6 +22,7 @@
 #include "server/config/legal_range.h"
 #include "server/config/mistakes.h"
 #include "server/config/openid_config.h"
+#include "server/config/paths.h"
 #include "server/config/replication.h"
 
 namespace isocenter::config {
@@ -236,6 +237,10 @@ absl::Status CheckIsText(absl::string_view text, const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat("--config is ", path, ", which is a PEM file", kLegal));
   }
+  if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "{")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--config is ", path, ", which is JSON", kLegal));
+  }
   const bool is_text = absl::c_none_of(text, [](char c) {
     return absl::ascii_iscntrl(static_cast<unsigned char>(c)) &&
            !absl::ascii_isspace(static_cast<unsigned char>(c));
@@ -330,6 +335,10 @@ std::string SpoolDirectory(const v1::ServerConfig& config) {
 
 absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   Mistakes mistakes;
+  CheckPaths(config, mistakes);
+  if (config.archive_directory().empty()) {  // of a flag: --archive=$NOT_SET
+    mistakes.Add(Illegal("archive_directory", "''", "the name of a directory"));
+  }
   mistakes.Add(CheckAddress("grpc_address", config.grpc_address(), AddressFamily::kAny));
   mistakes.Add(CheckAddress("metrics_address", config.metrics_address(), AddressFamily::kIpv4));
   CheckTls("grpc_tls", config.grpc_tls(), mistakes);

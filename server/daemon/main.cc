@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
+#include "server/audit/audit_file.h"
 #include "server/audit/verification.h"
 #include "server/base/log.h"
 #include "server/daemon/configuration.h"
@@ -117,6 +118,19 @@ int VerifyAudit(const std::string& directory) {
   return 0;
 }
 
+/// Says whether a start would find what is configured. The audit trail's file is the machine's
+/// state, which another start may find better: no wrong configuration.
+int Check(const Configuration& configuration) {
+  const std::string& audit_file = configuration.config.audit().file();
+  const absl::Status usable = audit_file.empty() ? absl::OkStatus() : audit::CheckFile(audit_file);
+  if (!usable.ok()) {
+    Complain(usable);
+    return kExitFailed;
+  }
+  std::puts("ok");
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   SetUpHeap();
   RaiseDescriptorLimit();
@@ -131,10 +145,7 @@ int Main(int argc, char** argv) {
     Complain(configuration.status());
     return kExitBadConfiguration;
   }
-  if (flags.check) {
-    std::puts("ok");
-    return 0;
-  }
+  if (flags.check) return Check(*configuration);
 
   const sigset_t stop_signals = BlockStopSignals();
   signal(SIGPIPE, SIG_IGN);

@@ -25,6 +25,7 @@
 #include "server/daemon/observer.h"
 #include "server/daemon/simulated_scans.h"
 #include "server/daemon/slots.h"
+#include "server/daemon/start_advice.h"
 #include "server/daemon/sync_policy.h"
 #include "server/dicom/objects/dictionary.h"
 #include "server/dicom/objects/result_store.h"
@@ -144,10 +145,10 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Start(Configuration configurat
   ISO_RETURN_IF_ERROR(service->TakeUpJobs());
   ISO_RETURN_IF_ERROR(service->StartEngine());
   ISO_RETURN_IF_ERROR(service->StartSender());
-  ISO_RETURN_IF_ERROR(service->ServeMetrics());
-  ISO_RETURN_IF_ERROR(service->ServeGrpc());
-  ISO_RETURN_IF_ERROR(service->ServeDicom());
-  ISO_RETURN_IF_ERROR(service->ServeWeb());
+  ISO_RETURN_IF_ERROR(OfAddress(service->ServeMetrics()));
+  ISO_RETURN_IF_ERROR(OfAddress(service->ServeGrpc()));
+  ISO_RETURN_IF_ERROR(OfAddress(service->ServeDicom()));
+  ISO_RETURN_IF_ERROR(OfAddress(service->ServeWeb()));
   service->SetStarted();
   return service;
 }
@@ -173,7 +174,10 @@ absl::Status Service::OpenDevices() {
 
 absl::Status Service::OpenStores() {
   const v1::ServerConfig& config = configuration_.config;
-  ISO_ASSIGN_OR_RETURN(archive_, archive::Archive::Open(config.archive_directory()));
+  auto archive = archive::Archive::Open(config.archive_directory());
+  ISO_RETURN_IF_ERROR(
+      OfDirectory("archive_directory", config.archive_directory(), archive.status()));
+  archive_ = *std::move(archive);
   for (const std::string& repair : archive_->repairs()) {
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
   }
@@ -205,7 +209,10 @@ absl::Status Service::OpenStores() {
   for (const std::string& repair : quality_->repairs()) {
     spdlog::warn("event=quality_repaired what=\"{}\"", repair);
   }
-  ISO_ASSIGN_OR_RETURN(spool_, spool::Spool::Open(SpoolOptionsOf(config)));
+  auto spool = spool::Spool::Open(SpoolOptionsOf(config));
+  ISO_RETURN_IF_ERROR(
+      OfDirectory("spool.directory", config::SpoolDirectory(config), spool.status()));
+  spool_ = *std::move(spool);
   traces_ = OpenTraces(config, configuration_.trace_headers, *archive_);
   observer_->SetTraces(traces_.get());
   return OpenReplicas();

@@ -18,6 +18,7 @@
 #include "server/daemon/service.h"
 #include "server/daemon/simulated_scans.h"
 #include "server/daemon/slots.h"
+#include "server/daemon/start_advice.h"
 #include "server/daemon/web_refiner.h"
 #include "server/dicom/scp/node.h"
 #include "server/dicom/worklist/procedure_steps.h"
@@ -202,10 +203,20 @@ absl::Status Service::ServeWeb() {
   const v1::ServerConfig& config = configuration_.config;
   const v1::WebConfig& wanted = config.web();
   if (wanted.disabled()) return absl::OkStatus();
-  ISO_ASSIGN_OR_RETURN(
-      volumes_, viewer::VolumeCache::Open(config::VolumeCacheDirectory(config),
-                                          static_cast<int64_t>(wanted.volume_cache_bytes()),
-                                          [this] { return engine_->promised_disk_bytes(); }));
+  std::error_code none;
+  if (!wanted.page_directory().empty() &&
+      !std::filesystem::exists(std::filesystem::path(wanted.page_directory()) / "index.html",
+                               none)) {
+    return absl::NotFoundError(absl::StrCat("web.page_directory is ", wanted.page_directory(),
+                                            ", which has no index.html; legal is the directory of "
+                                            "the page, or empty: where it is installed"));
+  }
+  auto volumes = viewer::VolumeCache::Open(config::VolumeCacheDirectory(config),
+                                           static_cast<int64_t>(wanted.volume_cache_bytes()),
+                                           [this] { return engine_->promised_disk_bytes(); });
+  ISO_RETURN_IF_ERROR(OfDirectory("web.volume_cache_directory",
+                                  config::VolumeCacheDirectory(config), volumes.status()));
+  volumes_ = *std::move(volumes);
   // A deleted volume leaves nothing behind. The cache outlives the web server, not the table.
   deletions_ = table_->SubscribeAll(
       [volumes = std::weak_ptr<viewer::VolumeCache>(volumes_), this](const std::string& id) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/daemon/background.h"
@@ -59,6 +60,13 @@ void WarnOfMissingGpus(const v1::LimitsConfig& limits, const ChosenDevices& chos
 
 absl::StatusOr<Slots> OpenSlots(const v1::LimitsConfig& limits, const std::string& wanted_backend) {
   const auto memory_bytes = static_cast<int64_t>(limits.memory_bytes());
+  if (memory_bytes > PhysicalMemoryBytes()) {
+    spdlog::warn(
+        "event=memory_beyond_machine field=limits.memory_bytes bytes={} machine_bytes={} "
+        "why=\"jobs "
+        "are admitted that the machine has no memory for\"",
+        memory_bytes, PhysicalMemoryBytes());
+  }
   const WantedDevices wanted{
       .host = {.memory_bytes = memory_bytes, .threads = static_cast<int>(limits.cpu_threads())},
       .own_memory = {.memory_bytes = static_cast<int64_t>(limits.device_memory_bytes())},

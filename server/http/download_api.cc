@@ -26,6 +26,13 @@ struct Download {
   std::vector<BodyPart> parts;
 };
 
+/// As `isocenter fetch` writes it.
+std::string MetaImageOf(const VolumeGrid& grid, const jobs::Job& job) {
+  const auto& calibration = job.facts.calibration;
+  return volume_file::MetaImageText(
+      grid, "LOCAL", volume_file::JobFactLines(job.protocol, calibration ? calibration->name : ""));
+}
+
 absl::StatusOr<Download> VolumeFile(jobs::ResultStore& results, const jobs::Job& job,
                                     const std::string& ending) {
   const VolumeGrid grid = PatientGrid(job.grid, job.facts.patient_position);
@@ -36,7 +43,7 @@ absl::StatusOr<Download> VolumeFile(jobs::ResultStore& results, const jobs::Job&
   return Download{.ending = ending,
                   .type = "application/octet-stream",
                   .parts = {{.before = ending == "nii" ? volume_file::NiftiHeader(grid)
-                                                       : volume_file::MetaImageText(grid, "LOCAL"),
+                                                       : MetaImageOf(grid, job),
                              .file = file,
                              .file_bytes = grid.voxels() * static_cast<int64_t>(sizeof(float))}}};
 }
@@ -68,11 +75,12 @@ class DownloadApi {
     }
     ISO_ASSIGN_OR_RETURN(Download download, Make(environment_.results, *job, format));
     ISO_ASSIGN_OR_RETURN(std::shared_ptr<void> place, places_.Take());
-    Response response;
+    Response response = AnswerWithFiles(call.request, std::move(download.parts), std::move(place));
+    if (response.long_body == nullptr) return response;  // no such range
     response.Set("Content-Type", download.type)
         .Set("Content-Disposition",
              absl::StrCat("attachment; filename=\"", job->id, ".", download.ending, "\""));
-    response.long_body = std::make_shared<StoredFiles>(std::move(download.parts), std::move(place));
+    if (call.request.method == "HEAD") return response;
     spdlog::info("event=download_begun job={} format={} bytes={} by=\"{}\"", job->id, format,
                  *response.long_body->bytes(), call.caller.name);
     return response;

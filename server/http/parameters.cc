@@ -15,6 +15,7 @@
 #include "kernels/base/crc32c.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/utf8.h"
 
 namespace isocenter::http {
 namespace {
@@ -69,6 +70,10 @@ absl::Status CheckParameterNames(const std::string& pattern, const Request& requ
   const std::vector<std::string>& legal = found == ParametersByPath().end() ? none : found->second;
   for (const auto& [name, value] : request.query) {
     ISO_RETURN_IF_ERROR(CheckName("parameter", name, legal, "this address has none"));
+    if (const std::string wrong = NotUtf8(value); !wrong.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " is ", wrong, "; legal is UTF-8, as %XX for each byte"));
+    }
   }
   return absl::OkStatus();
 }
@@ -89,6 +94,10 @@ absl::StatusOr<int> IntegerOf(absl::string_view name, absl::string_view text, in
 
 absl::StatusOr<Json> BodyOf(const Request& request, const std::vector<std::string>& legal) {
   if (request.body.empty()) return Json::object();
+  if (const std::string wrong = NotUtf8(request.body); !wrong.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the body is ", wrong, "; legal is JSON in UTF-8"));
+  }
   Json body = Json::parse(request.body, nullptr, /*allow_exceptions=*/false);
   if (!body.is_object()) return absl::InvalidArgumentError("the body is not a JSON object");
   for (const auto& [key, value] : body.items()) {

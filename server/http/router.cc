@@ -188,7 +188,8 @@ absl::StatusOr<Response> Router::Answer(const Route& route, Call call) const {
   if (job == nullptr && !call.about.job_ids.empty()) {
     job = table_.Get(call.about.job_ids.front()).value_or(nullptr);
   }
-  const bool is_answered = answer.ok() && answer->status < 400;
+  // HEAD takes nothing away.
+  const bool is_answered = answer.ok() && answer->status < 400 && call.request.method != "HEAD";
   if (is_answered || Changes(call.request.method)) {
     Record(*route.action, call, job, job_id, answer.status());
   }

@@ -6,9 +6,14 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
+#include "server/http/transport/answers.h"
 
 namespace isocenter::http {
 namespace {
@@ -39,6 +44,41 @@ std::string TarHeader(const std::string& name, int64_t bytes, absl::Time modifie
   set(148, absl::StrFormat("%06o", sum));
   header[154] = '\0';
   return header;
+}
+
+/// A part of a body: `count` bytes, at least one, from `first` on.
+struct ByteRange {
+  int64_t first = 0, count = 0;
+};
+
+/// What a Range header (RFC 9110, 14.2) asks for of `bytes` bytes. Empty: all of them, as the
+/// header is not there, is no single range of bytes, or is one which If-Range makes depend on
+/// another `etag`. OUT_OF_RANGE: it has none of them.
+absl::StatusOr<std::optional<ByteRange>> RangeOf(const Request& request, int64_t bytes,
+                                                 absl::string_view etag) {
+  absl::string_view text = request.Header("range");
+  const absl::string_view condition = request.Header("if-range");
+  if (request.method != "GET" || (!condition.empty() && condition != etag)) return std::nullopt;
+  if (!absl::ConsumePrefix(&text, "bytes=")) return std::nullopt;
+  const std::vector<absl::string_view> ends = absl::StrSplit(text, '-');
+  if (ends.size() != 2) return std::nullopt;  // of several ranges, too
+  int64_t first = 0, last = bytes - 1;
+  const bool has_first = absl::SimpleAtoi(ends[0], &first) && first >= 0;
+  const bool has_last = absl::SimpleAtoi(ends[1], &last) && last >= 0;
+  if ((!has_first && !ends[0].empty()) || (!has_last && !ends[1].empty())) return std::nullopt;
+  if (!has_first) {
+    if (!has_last) return std::nullopt;
+    first = std::max<int64_t>(0, bytes - last);  // the last so many
+    last = last == 0 ? -1 : bytes - 1;
+  } else if (has_last && last < first) {
+    return std::nullopt;
+  }
+  last = std::min(has_last ? last : bytes - 1, bytes - 1);
+  if (first > last) {
+    return absl::OutOfRangeError(
+        absl::StrCat("Range is '", request.Header("range"), "'; legal are bytes 0 to ", bytes - 1));
+  }
+  return ByteRange{first, last - first + 1};
 }
 
 }  // namespace
@@ -78,6 +118,61 @@ absl::Status StoredFiles::Fill(std::string& piece) {
   read_ = 0;
   ++part_;
   return absl::OkStatus();
+}
+
+std::vector<BodyPart> Cut(const std::vector<BodyPart>& parts, int64_t first, int64_t count) {
+  std::vector<BodyPart> cut;
+  for (const BodyPart& part : parts) {
+    // What of the range lies `offset` bytes behind the part's first one: its begin there, and how
+    // many bytes.
+    const auto within = [&](int64_t offset, int64_t bytes) {
+      const int64_t begin = std::clamp<int64_t>(first - offset, 0, bytes);
+      const int64_t end = std::clamp<int64_t>(first + count - offset, begin, bytes);
+      return std::pair(begin, end - begin);
+    };
+    const auto before_bytes = static_cast<int64_t>(part.before.size());
+    const auto after_bytes = static_cast<int64_t>(part.after.size());
+    const auto before = within(0, before_bytes);
+    const auto file = within(before_bytes, part.file_bytes);
+    const auto after = within(before_bytes + part.file_bytes, after_bytes);
+    if (before.second + file.second + after.second > 0) {
+      cut.push_back({.before = part.before.substr(before.first, before.second),
+                     .file = part.file,
+                     .file_bytes = file.second,
+                     .after = part.after.substr(after.first, after.second),
+                     .file_offset = part.file_offset + file.first});
+    }
+    first -= before_bytes + part.file_bytes + after_bytes;
+  }
+  return cut;
+}
+
+Response AnswerWithFiles(const Request& request, std::vector<BodyPart> parts,
+                         std::shared_ptr<void> held) {
+  int64_t bytes = 0;
+  std::string known_by;
+  for (const BodyPart& part : parts) {
+    bytes += static_cast<int64_t>(part.before.size() + part.after.size()) + part.file_bytes;
+    absl::StrAppend(&known_by, part.file.string(), " ", part.file_bytes, " ", part.before,
+                    part.after);
+  }
+  const std::string etag =
+      absl::StrFormat("\"%x-%08x\"", bytes, Crc32c(std::as_bytes(std::span(known_by))));
+  const absl::StatusOr<std::optional<ByteRange>> range = RangeOf(request, bytes, etag);
+  if (!range.ok()) {
+    return ErrorAnswer(416, range.status()).Set("Content-Range", absl::StrCat("bytes */", bytes));
+  }
+  Response response;
+  response.Set("Accept-Ranges", "bytes").Set("ETag", etag);
+  if (*range) {
+    const auto [first, count] = **range;
+    response.status = 206;
+    response.Set("Content-Range",
+                 absl::StrCat("bytes ", first, "-", first + count - 1, "/", bytes));
+    parts = Cut(parts, first, count);
+  }
+  response.long_body = std::make_shared<StoredFiles>(std::move(parts), std::move(held));
+  return response;
 }
 
 absl::StatusOr<std::vector<BodyPart>> TarOf(const std::vector<std::filesystem::path>& files,

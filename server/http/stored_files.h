@@ -47,6 +47,15 @@ class StoredFiles : public Body {
   std::optional<viewer::InputFile> file_;
 };
 
+/// `count` bytes of these from `first` on.
+std::vector<BodyPart> Cut(const std::vector<BodyPart>& parts, int64_t first, int64_t count);
+
+/// The parts as the answer to a GET or HEAD, all of them or the range that it asks for: 200, 206,
+/// or 416. `held` is let go when the body is. They are known by what stands between the files'
+/// bytes, which never change.
+Response AnswerWithFiles(const Request& request, std::vector<BodyPart> parts,
+                         std::shared_ptr<void> held);
+
 /// A tar file (POSIX ustar) of these, each by its name below `folder`. Errors: INTERNAL (a file
 /// cannot be looked at; a name or a size that tar has no room for).
 absl::StatusOr<std::vector<BodyPart>> TarOf(const std::vector<std::filesystem::path>& files,

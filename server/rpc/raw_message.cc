@@ -155,8 +155,10 @@ RawMessage::RawMessage(const grpc::ByteBuffer& buffer)
 }
 
 absl::Status RawMessage::NotAMessage() const {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the message of ", bytes_, " bytes is not an AcquireRequest; legal is valid protobuf"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the message of ", bytes_,
+                   " bytes is not an AcquireRequest; legal is valid protobuf, whose texts "
+                   "are UTF-8"));
 }
 
 absl::StatusOr<v1::AcquireRequest> RawMessage::Parse() const {

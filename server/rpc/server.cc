@@ -23,6 +23,7 @@
 #include "server/rpc/connections/stream_watch.h"
 #include "server/rpc/connections/ticker.h"
 #include "server/rpc/credentials.h"
+#include "server/rpc/destination_service.h"
 #include "server/rpc/job_service.h"
 #include "server/rpc/library_log.h"
 #include "server/rpc/node_service.h"
@@ -125,6 +126,7 @@ class Server::Impl {
   ProtocolService protocols_;
   WorklistService worklist_;
   TransferService transfers_;
+  DestinationService destinations_;
   ProcedureStepService procedure_steps_;
   CalibrationService calibrations_;
   QualityService quality_;
@@ -167,6 +169,7 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
       protocols_(guard_, protocols),
       worklist_(guard_, partners.worklist),
       transfers_(guard_, table, partners.transfers, partners.clock),
+      destinations_(guard_, partners.transfers, config.dicom_node()),
       procedure_steps_(guard_, table, partners.procedure_steps),
       calibrations_(guard_, partners.calibrations, engine,
                     absl::Seconds(config.limits().idle_stream_seconds())),
@@ -184,6 +187,7 @@ std::vector<Server::Impl::NamedService> Server::Impl::Services() {
       {v1::ProtocolService::service_full_name(), &protocols_},
       {v1::WorklistService::service_full_name(), &worklist_},
       {v1::TransferService::service_full_name(), &transfers_},
+      {v1::DestinationService::service_full_name(), &destinations_},
       {v1::ProcedureStepService::service_full_name(), &procedure_steps_},
       {v1::CalibrationService::service_full_name(), &calibrations_},
       {v1::QualityService::service_full_name(), &quality_}};

@@ -120,7 +120,9 @@ void WorklistService::OnListScheduledSteps(
   auto token = std::make_shared<const CallCounter::Token>(calls_);
   if (token->number() > kMostCalls) {
     return call.Answer(absl::ResourceExhaustedError(
-        absl::StrCat(kMostCalls, " questions wait for the worklist already")));
+        absl::StrCat(kMostCalls,
+                     " questions wait for the worklist already; try again in a "
+                     "second")));
   }
   const absl::Time deadline =
       std::min(absl::FromChrono(call.context().deadline()), absl::Now() + kLongestAnswer);

@@ -37,7 +37,10 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed, int64_t 
           capacity_bytes_ == 0 ? std::string()
                                : absl::StrCat(" of ", BytesText(capacity_bytes_), " that may be (",
                                               options_.capacity_source, ")"),
-          ", ", BytesText(usage.reclaimable_bytes), " of them reclaimable"));
+          ", ", BytesText(usage.reclaimable_bytes), " of them reclaimable",
+          capacity_bytes_ > 0 && needed > capacity_bytes_
+              ? "; fewer or smaller frames take less"
+              : "; try again when other jobs have ended"));
     }
   }
 }

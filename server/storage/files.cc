@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
@@ -91,10 +92,20 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::filesystem::path& d
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) return FileError(errno, "open", path);
   DirectoryLock lock(descriptor);
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+    // For whoever comes second. Nothing depends on it.
+    const std::string holder = absl::StrCat(getpid(), "\n");
+    if (ftruncate(descriptor, 0) == 0) (void)!pwrite(descriptor, holder.data(), holder.size(), 0);
+    return lock;
+  }
   if (errno != EWOULDBLOCK) return FileError(errno, "lock", path);
+  std::string holder(20, '\0');
+  holder.resize(std::max<ssize_t>(0, pread(descriptor, holder.data(), holder.size(), 0)));
+  int process = 0;
   return absl::FailedPreconditionError(
-      absl::StrCat(directory.string(), " is in use by another process"));
+      absl::StrCat(directory.string(), " is in use by another process",
+                   absl::SimpleAtoi(holder, &process) ? absl::StrCat(" (", process, ")") : "",
+                   "; legal is one service for each directory"));
 }
 
 DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept

@@ -272,7 +272,7 @@ TEST(Cli, JobCommands) {
   EXPECT_THAT(failed.err, HasSubstr("the disk is full"));
   // This server completes what it is to cancel.
   const Outcome late = RunCommand({"cancel", "job-1", "--server", address});
-  EXPECT_EQ(late.exit_code, 1);
+  EXPECT_EQ(late.exit_code, 5);
   EXPECT_THAT(late.err, HasSubstr("job job-1 was completed before it could be cancelled"));
   EXPECT_TRUE(server.WaitForCancel("job-1"));
   EXPECT_EQ(RunCommand({"cancel", "none", "--server", address}).exit_code, 4);

@@ -196,6 +196,10 @@ class FakeServer final : public v1::AcquisitionService::Service,
 
   grpc::Status ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,
                         v1::ListJobsResponse* response) override {
+    {
+      absl::MutexLock lock(&mutex_);
+      states_listed_.assign(request->state().begin(), request->state().end());
+    }
     // Five jobs in pages of at most two.
     const int first = request->page_token().empty() ? 0 : std::stoi(request->page_token());
     const int end = std::min({first + 2, first + request->page_size(), 5});
@@ -331,6 +335,12 @@ class FakeServer final : public v1::AcquisitionService::Service,
     }
     response->set_default_protocol("fdk");
     return grpc::Status::OK;
+  }
+
+  /// The filter of the last question for jobs.
+  std::vector<int> states_listed() const {
+    absl::MutexLock lock(&mutex_);
+    return states_listed_;
   }
 
  private:
@@ -485,6 +495,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
   v1::AcquisitionHeader header_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::Frame> frames_ ABSL_GUARDED_BY(mutex_);
   std::string cancelled_ ABSL_GUARDED_BY(mutex_);
+  std::vector<int> states_listed_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> jobs_ ABSL_GUARDED_BY(mutex_);         // by request id
   std::map<std::string, std::set<uint32_t>> held_ ABSL_GUARDED_BY(mutex_);  // frames, by job
   std::deque<int64_t> break_at_frames_ ABSL_GUARDED_BY(mutex_);

@@ -22,9 +22,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr const char* kCommands[] = {
-    "simulate", "reconstruct", "stream", "jobs",    "watch",     "cancel",    "refine", "trace",
-    "delete",   "fetch",       "send",   "retry",   "transfers", "protocols", "health", "worklist",
-    "steps",    "render",      "drain",  "compare", "resume",    "status"};
+    "simulate",  "reconstruct", "stream", "jobs",     "watch",       "cancel",
+    "refine",    "trace",       "delete", "fetch",    "send",        "retry",
+    "transfers", "protocols",   "health", "worklist", "steps",       "render",
+    "drain",     "compare",     "resume", "status",   "destinations"};
 
 struct Flag {
   std::string name;

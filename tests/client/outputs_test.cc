@@ -4,12 +4,17 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "client/formats/bundle.h"
+#include "client/formats/file.h"
 #include "client/formats/meta_image.h"
 #include "client/formats/staged_directory.h"
 #include "proto/wire/geometry.h"
@@ -109,6 +114,54 @@ TEST(StagedDirectory, IsThereAsAWholeOrNotAtAll) {
   WriteBytes(staged->Add("b"), "2");
   EXPECT_THAT(std::string(staged->Commit().message()), HasSubstr("also holds 1 file (a)"));
   EXPECT_FALSE(std::filesystem::exists(out / "b"));
+}
+
+TEST(Outputs, WhatAKilledCommandHasLeftIsRemoved) {
+  namespace fs = std::filesystem;
+  TemporaryDirectory directory;
+  // A process that has ended, which nobody else is for a while.
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  waitpid(ended, nullptr, 0);
+  const auto left = [&](const std::string& name, absl::Duration ago) {
+    const fs::path path = directory / name;
+    WriteBytes(path, "half");
+    fs::last_write_time(
+        path, fs::file_time_type::clock::now() - std::chrono::seconds(absl::ToInt64Seconds(ago)));
+    return path;
+  };
+  const absl::Duration old = absl::Minutes(11);
+  const auto abandoned = left(absl::StrCat(".v.mha.", ended, ".part"), old);
+  const auto fresh = left(absl::StrCat(".v.mha.", ended + 1, ".part"), absl::Minutes(9));
+  const auto alive = left(absl::StrCat(".v.mha.", getppid(), ".part"), old);
+  const auto other = left(absl::StrCat(".w.mha.", ended, ".part"), old);
+  const auto mine = left("v.mha.part", old);
+  ASSERT_TRUE(formats::WriteText(directory / "v.mha", "whole").ok());
+  EXPECT_FALSE(fs::exists(abandoned));
+  for (const fs::path& kept : {fresh, alive, other, mine}) EXPECT_TRUE(fs::exists(kept)) << kept;
+  // A directory is as old as the newest file in it.
+  const fs::path folder = directory / absl::StrCat(".s.", ended, ".part");
+  fs::create_directory(folder);
+  const auto slice = left(folder.filename().string() + "/1.dcm", absl::Minutes(1));
+  fs::last_write_time(folder, fs::last_write_time(abandoned.parent_path()) - std::chrono::hours(1));
+  { ASSERT_TRUE(formats::StagedDirectory::Create(directory / "s").ok()); }
+  EXPECT_TRUE(fs::exists(folder));
+  fs::last_write_time(slice, fs::last_write_time(slice) - std::chrono::hours(1));
+  { ASSERT_TRUE(formats::StagedDirectory::Create(directory / "s").ok()); }
+  EXPECT_FALSE(fs::exists(folder));
+}
+
+TEST(Outputs, ALinkToNothingIsToldAsOne) {
+  TemporaryDirectory directory;
+  std::filesystem::create_symlink("/nowhere/at/all", directory / "v.mha");
+  FakeServer server;
+  for (const char* format : {"mha", "dicom"}) {
+    const Outcome outcome = RunCommand({"fetch", "job-1", "--server", server.address(), "--format",
+                                        format, "--out", directory / "v.mha", "--overwrite"});
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("a link to /nowhere/at/all, where nothing is"));
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "v.mha"));
 }
 
 /// Commands that write, with everything that they need but the destination. The inputs do not

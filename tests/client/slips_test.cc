@@ -65,6 +65,19 @@ constexpr Slip kSlips[] = {
     {"simulate --phantom head --out /tmp/never --station a/b", 2,
      "--station is 'a/b'; legal are 1 to 64 characters"},
     {"simulate --phantom head --out /tmp/never --laterality B", 1, "laterality is 'B'; legal is"},
+    {"stream head --patient-name M\xfcller", 2,
+     "--patient-name is 'M\\xfcller', which is not UTF-8: byte 0xFC at offset 1; legal is UTF-8"},
+    {"stream head --station=M\xfcller", 2, "--station is 'M\\xfcller', which is not UTF-8"},
+    {"stream M\xfcller", 2, "argument 2 is 'M\\xfcller', which is not UTF-8"},
+    {"worklist --patient-id \xe9", 2, "--patient-id is '\\xe9', which is not UTF-8"},
+    {"stream head --patient-name a^b^c^d^e^f", 2,
+     "--patient-name is 'a^b^c^d^e^f'; legal is at most 3 groups"},
+    {"stream head --accession 12345678901234567", 2,
+     "--accession is '12345678901234567'; legal is at most 16 characters"},
+    {"stream head --patient-id a\\b", 2, "--patient-id is 'a\\\\b'; legal is at most 64"},
+    {"stream head --operator a=b=c=d", 2, "--operator is 'a=b=c=d'; legal is at most 3 groups"},
+    {"stream head --institution a\\b", 2, "--institution is 'a\\\\b'; legal is at most 64"},
+    {"stream head --laterality B", 2, "--laterality is 'B'; legal is L or R"},
     {"strem head", 2, "there is no command 'strem'; did you mean stream?"},
     {"recon head", 2, "did you mean reconstruct?"},
     {"fech J", 2, "did you mean fetch?"},
@@ -79,7 +92,7 @@ constexpr Slip kSlips[] = {
     {"simulate --phantom head --out x --detector 310x240x2", 2,
      "--detector is '310x240x2', but needs 2 values with 'x' between them"},
     {"steps x", 2, "there is no command 'x'; legal is"},
-    {"completion zsh", 2, "SHELL is 'zsh'; legal is bash"},
+    {"completion tcsh", 2, "SHELL is 'tcsh'; legal is bash or zsh"},
     // Flags.
     {"stream x --fsp 3", 2, "there is no flag --fsp; did you mean --fps?"},
     {"stream x -fps 3", 2, "did you mean --fps?"},
@@ -245,7 +258,7 @@ constexpr Slip kSlips[] = {
     {"retry --all --to X", 2, "--to with --all; legal is one of them"},
     {"worklist --server '' ", 2, "without a host; legal is host:port"},
     {"completion", 2, "SHELL is missing"},
-    {"completion fish", 2, "SHELL is 'fish'; legal is bash"},
+    {"completion fish", 2, "SHELL is 'fish'; legal is bash or zsh"},
     {"replicas take", 2, "JOB is missing"},
     {"quality list --limit 0", 2, "--limit is '0'; legal is a whole number from 1 to 1000"},
 };
@@ -346,10 +359,11 @@ TEST(Slips, HelpIsAsWideAsTheTerminal) {
 TEST(Slips, HelpIsOfAHundredColumns) {
   std::vector<std::vector<std::string>> commands{{}};
   for (const char* command :
-       {"simulate", "stream", "reconstruct", "refine",    "calibrate",    "consistency", "jobs",
-        "watch",    "cancel", "delete",      "fetch",     "trace",        "render",      "compare",
-        "qa",       "send",   "transfers",   "retry",     "worklist",     "steps",       "health",
-        "status",   "drain",  "resume",      "protocols", "calibrations", "quality"}) {
+       {"simulate",  "stream",       "reconstruct", "refine",      "calibrate", "consistency",
+        "jobs",      "watch",        "cancel",      "delete",      "fetch",     "trace",
+        "render",    "compare",      "qa",          "send",        "transfers", "retry",
+        "worklist",  "steps",        "health",      "status",      "drain",     "resume",
+        "protocols", "calibrations", "quality",     "destinations"}) {
     commands.push_back({command});
   }
   for (const char* part : {"detector", "air", "lag", "geometry", "scatter", "hu", "bone"}) {
@@ -474,7 +488,7 @@ TEST(Slips, BashIsGivenCommandsFlagsAndValues) {
   const Outcome script = RunCommand({"completion", "bash"});
   ASSERT_EQ(script.exit_code, 0) << script.err;
   for (const char* part : {"complete -o filenames -F _isocenter isocenter", "'isocenter calibrate'",
-                           "'isocenter fetch --format') words='dicom mha'", "--deidentify"}) {
+                           "'isocenter fetch --format') offered='dicom mha'", "--deidentify"}) {
     EXPECT_THAT(script.out, HasSubstr(part));
   }
 }

@@ -170,7 +170,8 @@ TEST_F(CallersTest, ADownloadThatIsNotReadLosesItsPlace) {
     ASSERT_TRUE(unread.back()->reader->Read(&first));
   }
   EXPECT_TRUE(Eventually([&] {
-    return Fetch(id).error_message() == "127.0.0.1 has 3 downloads at once; legal is at most 3";
+    return Fetch(id).error_message() ==
+           "127.0.0.1 has 3 downloads at once; legal is at most 3; try again when one has ended";
   }));
   const absl::Duration later = absl::Now() - begin;  // the last one began than the first one
   EXPECT_TRUE(Eventually([&] { return Fetch(id).ok(); }));

@@ -57,6 +57,7 @@ const std::map<std::string, Role> kLeast = {
     {"isocenter.v1.TransferService.SendJob", Role::kOperator},
     {"isocenter.v1.TransferService.SendJobs", Role::kOperator},
     {"isocenter.v1.TransferService.RetryTransfers", Role::kOperator},
+    {"isocenter.v1.DestinationService.ListDestinations", Role::kViewer},
     {"isocenter.v1.WorklistService.ListScheduledSteps", Role::kConsole},
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "isocenter/v1/destinations.grpc.pb.h"
 #include "isocenter/v1/transfers.grpc.pb.h"
 #include "server/archive/archive.h"
 #include "tests/contract/captured_log.h"
@@ -282,6 +283,49 @@ TEST_F(TransferContractTest, ADestinationThatIsNotConfiguredIsRefusedEverywhere)
   v1::ListTransfersResponse listed;
   EXPECT_THAT(stub_->ListTransfers(&context, list, &listed),
               Refused(grpc::StatusCode::NOT_FOUND, Parts{"PASC", "PACS"}));
+}
+
+TEST_F(TransferContractTest, DestinationsAreToldWithHowItGoesThere) {
+  StartServer([](v1::ServerConfig& config) {
+    v1::DicomNodeConfig& dicom = *config.mutable_dicom_node();
+    v1::DicomPeer& peer = *dicom.add_peer();
+    peer.set_ae_title("PACS");
+    peer.set_host("pacs.example.org");
+    peer.set_port(104);
+    v1::DicomDestination& pacs = *dicom.add_destination();
+    pacs.set_ae_title("PACS");
+    pacs.set_storage_commitment(true);
+    v1::DicomDestination& vna = *dicom.add_destination();
+    vna.mutable_dicomweb()->set_name("VNA");
+    vna.mutable_dicomweb()->set_url("https://vna.example.org/dicom-web");
+  });
+  const auto stub = v1::DestinationService::NewStub(channel_);
+  Complete("job-1", {{"PACS", true}, {"VNA", false}});
+  Settle("VNA", TransferState::kFailed);
+  queue().SetPause("PACS", {.reason = "connection refused",
+                            .attempts = 3,
+                            .until = absl::FromUnixSeconds(1'800'000'000)});
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::ListDestinationsResponse response;
+  ASSERT_TRUE(stub->ListDestinations(&context, {}, &response).ok());
+  ASSERT_EQ(response.destination_size(), 2);
+  const v1::Destination &pacs = response.destination(0), &vna = response.destination(1);
+  EXPECT_EQ(pacs.name(), "PACS");
+  EXPECT_EQ(pacs.kind(), v1::DESTINATION_KIND_C_STORE);
+  EXPECT_EQ(pacs.address(), "pacs.example.org:104");
+  EXPECT_TRUE(pacs.storage_commitment());
+  EXPECT_EQ(pacs.queued_count(), 3u);
+  EXPECT_EQ(pacs.reason(), "connection refused");
+  EXPECT_EQ(pacs.attempts(), 3u);
+  EXPECT_EQ(pacs.next_attempt_time().seconds(), 1'800'000'000);
+  EXPECT_EQ(pacs.sent_count(), 0u);
+  EXPECT_EQ(vna.name(), "VNA");
+  EXPECT_EQ(vna.kind(), v1::DESTINATION_KIND_STOW_RS);
+  EXPECT_EQ(vna.address(), "https://vna.example.org/dicom-web");
+  EXPECT_EQ(vna.failed_count(), 3u);
+  EXPECT_EQ(vna.sent_count(), 0u);
+  EXPECT_EQ(vna.reason(), "");
 }
 
 TEST_F(TransferContractTest, WhatADestinationHasLostIsSentAgain) {

@@ -7,7 +7,7 @@ import socket
 
 import dated_certificate
 import support
-from lab import isocenter, process
+from lab import certificates, isocenter, process
 
 ADDRESSES = ("grpc_address", "metrics_address", "web_address")
 PEER = 'peer { ae_title: "PACS" host: "pacs" port: 104 '
@@ -16,6 +16,13 @@ PEER = 'peer { ae_title: "PACS" host: "pacs" port: 104 '
 # old.key, future.pem (not valid yet), future.key, open.key (good.key, that everybody may read), tokens (that everybody may write) and text (none of these).
 WRONG = (
     ("no_such_field: 1", "no_such_field"),
+    (
+        'web { volume_cache_directory: "~/viewer" }',
+        "web.volume_cache_directory is '~/viewer'; legal is a path without ~ and $",
+    ),
+    ('spool { directory: "$HOME/spool" }', "spool.directory is '$HOME/spool'; legal is a path without"),
+    ('web { tls { certificate_file: "${CERTS}/a.pem" } }', "web.tls.certificate_file is '${CERTS}/a.pem'"),
+    ('cluster { node_name: "r\\374m" }', "cluster.node_name is 'r\\xfcm', which is not UTF-8: byte 0xFC at offset 1"),
     ('default_protocol: "none"', "default_protocol"),
     ('protocol { name: "mine" filter_cutoff: 7 }', "filter_cutoff"),
     ("drain_seconds: -1", "drain_seconds is -1"),
@@ -121,6 +128,8 @@ WRONG_FLAGS = (
     (("--web_address", "127.0.0.999:0"), "web.address is '127.0.0.999:0'"),
     (("--grpc_address", "127.0.0.1:5000", "--metrics_address", "0.0.0.0:5000"), "metrics_address is '0.0.0.0:5000'"),
     (("--no_such_flag",), "--no_such_flag"),
+    (("--archive", ""), "archive_directory is ''; legal is the name of a directory"),
+    (("--config", "j.json"), "--config is j.json, which is JSON; legal is a configuration in protobuf text format"),
     (("--grpc_address", "0.0.0.0:0"), "grpc_address is '0.0.0.0:0'; legal is 127.0.0.1:port or localhost:port"),
     (("--dicom_address", "0.0.0.0"), "dicom_node.address is '0.0.0.0'"),
     (("--unprotected_listener", "web"), "web"),
@@ -156,6 +165,7 @@ class ConfigurationTest(support.ServiceTest):
         dated_certificate.issue(openssl, self.folder, "future", 3600, 86400)
         dated_certificate.issue(openssl, self.folder, "long", -3600, 31 * 86400)
         (self.folder / "text").write_text("neither PEM nor JSON\n")
+        (self.folder / "j.json").write_text('{"drain_seconds": 1}\n')
         tokens = self.folder / "tokens"
         tokens.write_text("")
         tokens.chmod(0o666)
@@ -232,10 +242,10 @@ class ConfigurationTest(support.ServiceTest):
             (("--web_address", f"127.0.0.1:{port}"), ""),
             (("--dicom_port", str(port)), ""),
             (("--dicom_address", "no-such-host.invalid", "--unprotected_listener", "dicom"), ""),
+            ((), 'web { page_directory: "archive" }'),
             (("--spool", "file/spool"), ""),
             (("--archive", "file/archive"), ""),
             ((), 'web { volume_cache_directory: "file/viewer" }'),
-            ((), 'audit { file: "file/audit.jsonl" }'),
         ):
             with self.subTest(flags=flags, text=text):
                 self.config.write_text(text)
@@ -243,6 +253,57 @@ class ConfigurationTest(support.ServiceTest):
                 self.assertEqual(check, (0, "ok"))
                 self.assertEqual(start[0], 1, start[1])
                 self.assertIn("isocenterd: ", start[1])
+
+    def test_the_audit_trails_file(self):
+        """--check looks at it, makes nothing, and ends with 1: another start may find it better."""
+        (self.folder / "file").write_text("mine\n")
+        for file, said in (
+            ("file/audit.jsonl", "audit.file is file/audit.jsonl; cannot "),
+            ("file", "audit.file is file; which is there and holds no audit records"),
+        ):
+            with self.subTest(file):
+                self.config.write_text(f'audit {{ file: "{file}" }}')
+                check, start = self.both()
+                self.assertEqual((check[0], start[0]), (1, 1), check[1] + start[1])
+                self.assertIn(said, check[1])
+                self.assertIn(said, start[1])
+        self.config.write_text('audit { file: "new/audit.jsonl" }')
+        self.assertEqual(self.isocenterd("--check"), (0, "ok"))
+        self.assertFalse((self.folder / "new").exists())
+
+    def test_what_certificates_are_for(self):
+        """One that clients would refuse is refused; names that it lacks are said."""
+        authority = certificates.Authority(self.folder)
+        authority.certificate("client", usage="clientAuth")
+        authority.certificate("server", usage="serverAuth")
+        authority.certificate("both", usage="serverAuth,clientAuth")
+        files = 'certificate_file: "{0}.pem" private_key_file: "{0}.key"'
+        syslog = 'audit {{ syslog {{ host: "siem" ca_file: "ca.pem" ' + files + " }} }}"
+        for text, name, said in (
+            ("grpc_tls {{ " + files + " }}", "client", "CN=client is not for servers: whoever checks it refuses it; legal is"),
+            ("web {{ tls {{ " + files + " }} }}", "client", "whose extended key usage has serverAuth, or none"),
+            (syslog, "server", "CN=server is not for clients"),
+        ):
+            with self.subTest(name):
+                self.config.write_text(text.format(name))
+                check, start = self.both()
+                self.assertEqual(check[0], 2, check[1])
+                self.assertIn(said, check[1])
+                self.assertEqual(start, check)
+                self.config.write_text(text.format("both"))
+                self.assertEqual(self.isocenterd("--check"), (0, "ok"))
+        for text, address, said in (
+            ("grpc_tls {{ " + files + " }}", "127.0.0.1:0", None),
+            ("grpc_tls {{ " + files + " }}", "recon1.example:0", 'certificate_of_another_host field=grpc_tls.certificate_file file="both.pem"'),
+        ):
+            self.config.write_text(text.format("both"))
+            code, told = self.isocenterd("--check", "--grpc_address", address, "--unprotected_listener", "grpc", log="warn")
+            self.assertEqual(code, 0, told)
+            (self.assertIn(said, told) if said else self.assertNotIn("another_host", told))
+        self.config.write_text(("grpc_tls {{ " + files + " }}").format("long"))
+        self.assertIn("event=certificate_without_names", self.isocenterd("--check", log="warn")[1])
+        self.config.write_text(("dicom_node {{ tls {{ " + files + ' ca_file: "ca.pem" }} }}').format("server"))
+        self.assertIn("has no clientAuth", self.isocenterd("--check", log="warn")[1])
 
     def test_certificates_that_end_soon(self):
         """Each is told with its end, by --check and by the start; one that holds for longer than 30 days is not."""

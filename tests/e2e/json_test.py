@@ -95,6 +95,7 @@ class JsonTest(support.ServiceTest):
         self.document("cancel", again["job_id"], *at)
         self.document("send", job, "--to", "PACS", *at)
         self.assertIn(job, {transfer["job_id"] for transfer in self.document("transfers", *at)})
+        self.assertIsInstance(self.document("destinations", *at), list)
         self.assertIsInstance(self.document("retry", "--all", *at)["instance_count"], int)
         self.assertEqual(self.document("fetch", job, "--out", self.folder / "dicom", *at)["file_count"], support.INSTANCES)
         fetched = self.document("fetch", job, "--out", self.folder / "v.mha", *at)

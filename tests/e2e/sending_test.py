@@ -77,6 +77,10 @@ class SendingTest(support.ServiceTest):
         # The first attempt may be under way.
         reason = process.wait_until(lambda: self.transfers(service)[0]["reason"], 120, "a reason why it waits")
         self.assertIn("cannot associate", reason)
+        (destination,) = isocenter.json_of("destinations", "--server", service.grpc)
+        self.assertEqual((destination["name"], destination["state"]), (orthanc.AE_TITLE, "failing"))
+        self.assertEqual(destination["address"], f"127.0.0.1:{self.pacs_port}")
+        self.assertIn("cannot associate", destination["reason"])
         isocenter.must("delete", result["job_id"], "--server", service.grpc, "--force")
 
     def test_on_request(self):
@@ -84,9 +88,12 @@ class SendingTest(support.ServiceTest):
         pacs = self.orthanc(service, self.pacs_port)
         result = self.stream(service)
         self.assertEqual(self.transfers(service), [])
+        self.assertIn("not tried", isocenter.must("destinations", "--server", service.grpc))
         isocenter.must("send", result["job_id"], "--to", orthanc.AE_TITLE, "--server", service.grpc)
         isocenter.must("transfers", "--watch", "--server", service.grpc)
         self.assertEqual(pacs.instance_count(), result["instance_count"])
+        (destination,) = isocenter.json_of("destinations", "--server", service.grpc)
+        self.assertEqual((destination["state"], destination["queued_count"]), ("reached", 0))
         # What is sent is sent once, unless the destination has lost it.
         at = ("--to", orthanc.AE_TITLE, "--server", service.grpc)
         sent = isocenter.json_of("send", result["job_id"], *at)

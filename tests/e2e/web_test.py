@@ -54,6 +54,14 @@ class WebTest(support.ServiceTest):
         again = self.get(service, f"/api/v1/jobs/{job}/slices/sagittal/{nx // 2}", {"If-None-Match": headers["ETag"]})
         self.assertEqual(again[0], 304)
 
+        # The page and the command give the same file.
+        for ending in ("mha", "nii"):
+            fetched = self.folder / f"fetched.{ending}"
+            isocenter.must("fetch", job, "--out", fetched, "--server", service.grpc)
+            status, _, downloaded = self.get(service, f"/api/v1/jobs/{job}/download?format={ending}")
+            self.assertEqual(status, 200)
+            self.assertEqual(downloaded, fetched.read_bytes(), ending)
+
         isocenter.must("delete", job, "--server", service.grpc)
         self.assertEqual(self.get(service, f"/api/v1/jobs/{job}/volume")[0], 404)
         self.assertEqual(list((self.folder / "service" / "archive" / "viewer").iterdir()), [])

@@ -25,11 +25,12 @@ class TestCertificates {
                      Key(name), " -out ", Pem(name)));
   }
   /// Signed by an authority; for 127.0.0.1, unless `host` names another address. `days` below 0 is
-  /// expired.
+  /// expired. `usage`: its extended key usage; empty: it has none.
   void Make(const std::string& name, const std::string& authority, int days = 2,
-            const std::string& host = "127.0.0.1") const {
+            const std::string& host = "127.0.0.1", const std::string& usage = "") const {
     const std::string request = Path(name, ".csr"), extension = Path(name, ".ext");
-    std::ofstream(extension) << "subjectAltName=IP:" << host << "\n";
+    std::ofstream(extension) << "subjectAltName=IP:" << host << "\n"
+                             << (usage.empty() ? "" : "extendedKeyUsage=" + usage + "\n");
     Run(absl::StrCat("req -newkey rsa:2048 -nodes -subj /O=Hospital/CN=", name, " -keyout ",
                      Key(name), " -out ", request));
     Run(absl::StrCat("x509 -req -in ", request, " -CA ", Pem(authority), " -CAkey ", Key(authority),

@@ -19,14 +19,15 @@ class Authority:
             *("-keyout", "ca.key", "-out", self.file),
         )
 
-    def certificate(self, name):
-        """Of 127.0.0.1, with the subject CN=name."""
+    def certificate(self, name, usage=""):
+        """Of 127.0.0.1, with the subject CN=name; `usage`: what its extended key usage is for alone."""
         files = Files(self.folder / f"{name}.pem", self.folder / f"{name}.key")
         self._ssl(
             *("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}"),
             *("-keyout", files.key, "-out", f"{name}.csr"),
         )
-        (self.folder / "san").write_text("subjectAltName=IP:127.0.0.1\n")
+        usage = f"extendedKeyUsage={usage}\n" if usage else ""
+        (self.folder / "san").write_text(f"subjectAltName=IP:127.0.0.1\n{usage}")
         self._ssl(
             *("x509", "-req", "-in", f"{name}.csr", "-CA", self.file, "-CAkey", "ca.key", "-CAcreateserial"),
             *("-days", "2", "-extfile", "san", "-out", files.certificate),

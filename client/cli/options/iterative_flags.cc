@@ -1,5 +1,7 @@
 #include "client/cli/options/iterative_flags.h"
 
+#include "absl/strings/str_replace.h"
+#include "client/flags/wrong_usage.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {
@@ -7,6 +9,26 @@ namespace {
 
 // Where the settings themselves have open ends.
 constexpr double kLeast = 1e-6, kBelowOne = 0.999999, kBelowTwo = 1.999999;
+
+/// A message about fields of the settings, with the flags that they are here.
+std::string InFlags(absl::string_view message) {
+  return absl::StrReplaceAll(message, {{"iterative.algorithm", "--algorithm"},
+                                       {"iterative.early_passes", "--early-passes"},
+                                       {"iterative.huber_delta_per_mm", "--huber-delta"},
+                                       {"iterative.iterations", "--iterations"},
+                                       {"iterative.matched = false", "--unmatched"},
+                                       {"iterative.momentum", "--momentum"},
+                                       {"iterative.prior_strength", "--prior"},
+                                       {"iterative.projector", "--projector"},
+                                       {"iterative.relaxation", "--relaxation"},
+                                       {"iterative.relaxation_decay", "--relaxation-decay"},
+                                       {"iterative.statistical_weights", "--statistical-weights"},
+                                       {"iterative.stop_residual", "--stop-residual"},
+                                       {"iterative.subsets", "--subsets"},
+                                       {"iterative.surroundings_factor", "--surroundings"},
+                                       {"iterative.tv_steps", "--tv-steps"},
+                                       {"iterative.warm_start", "--from-zero"}});
+}
 
 }  // namespace
 
@@ -95,7 +117,8 @@ absl::StatusOr<recon::IterativeSettings> ToSettings(const IterativeFlags& flags,
   settings.precision = precision;
   settings.non_negative = !flags.allow_negative;
   settings.warm_start = !flags.from_zero;
-  ISO_RETURN_IF_ERROR(recon::ValidateIterativeSettings(settings));
+  const absl::Status valid = recon::ValidateIterativeSettings(settings);
+  if (!valid.ok()) return flags::WrongUsage(InFlags(valid.message()));
   return settings;
 }
 

@@ -32,12 +32,15 @@ absl::StatusOr<Names> NamesAt(const client::ServiceChannel& service, const std::
     ISO_ASSIGN_OR_RETURN(const auto answer, client::CalibrationClient(service).List({}));
     for (const auto& set : answer.calibration()) names.insert(set.label().name());
   } else if (kind == "destination") {
-    ISO_ASSIGN_OR_RETURN(const auto sent, client::TransferClient(service).List({}, kMostRecords));
-    for (const v1::Transfer& transfer : sent) names.insert(transfer.destination());
+    ISO_ASSIGN_OR_RETURN(const auto known, client::TransferClient(service).Destinations());
+    for (const v1::Destination& destination : known) names.insert(destination.name());
   } else {
-    ISO_ASSIGN_OR_RETURN(const auto jobs, client::JobClient(service).List({}, kMostRecords));
+    v1::ListJobsRequest filter;
+    if (kind == "completed") filter.add_state(v1::JOB_STATE_COMPLETED);
+    ISO_ASSIGN_OR_RETURN(const auto jobs, client::JobClient(service).List(filter, kMostRecords));
     for (const v1::Job& job : jobs) {
-      names.insert(kind == "job" ? job.job_id() : job.station_name());
+      if (kind == "active" && client::HasEnded(job)) continue;
+      names.insert(kind == "station" ? job.station_name() : job.job_id());
     }
   }
   return names;
@@ -69,7 +72,7 @@ int PrintKnownNames(int count, const char* const* arguments) {
   client::ServerAddress server;
   root.Add("kind", kind, "of the names")
       .Required()
-      .OneOf({"job", "protocol", "station", "calibration", "destination"});
+      .OneOf({"job", "completed", "active", "protocol", "station", "calibration", "destination"});
   AddServerFlags(root, server);
   root.SubcommandIsOptional();
   if (!program.Parse(count, arguments)) (void)Print(server, kind);

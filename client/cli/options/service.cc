@@ -30,7 +30,7 @@ absl::StatusOr<client::ServiceChannel> TheService(const client::ServerAddress& s
   const std::string names = absl::StrJoin(
       cluster.nodes(), ", ",
       [](std::string* text, const client::ClusterNode& node) { text->append(node.name); });
-  return absl::InvalidArgumentError(absl::StrCat(
+  return flags::WrongUsage(absl::StrCat(
       "there are several nodes, and --node says not which is meant; legal is one of ", names));
 }
 

@@ -80,6 +80,7 @@ void AddGeometryFlags(flags::Command command, SimulateOptions& o) {
       .Add("--trajectory", o.trajectory.kind,
            "circle (ideal, 360 degrees), carm (wobbles as a real arm, 200 degrees), orbits that "
            "leave the plane: sine, saddle, two-arcs, tilted, or a .csv of 3x4 matrices")
+      .Type("circle|carm|sine|saddle|two-arcs|tilted|FILE")
       .ShowDefault();
   command.Add("--frames", o.trajectory.frames, "frames (default 248; .csv: all of the file)")
       .Range(2, 10000);

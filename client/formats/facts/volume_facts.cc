@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/crc32c.h"
+#include "proto/volume/headers.h"
 
 namespace isocenter::formats {
 namespace {
@@ -17,11 +18,11 @@ constexpr char kJobScheme[] = "job";
 constexpr char kVoltage[] = "IsocenterTubeVoltageKv";
 
 constexpr std::pair<const char*, std::string VolumeFacts::*> kTexts[] = {
-    {"IsocenterUnit", &VolumeFacts::unit},
+    {volume_file::kUnitKey, &VolumeFacts::unit},
     {"IsocenterFrames", &VolumeFacts::frames},
-    {"IsocenterProtocol", &VolumeFacts::protocol},
+    {volume_file::kProtocolKey, &VolumeFacts::protocol},
     {"IsocenterFilter", &VolumeFacts::filter},
-    {"IsocenterCalibration", &VolumeFacts::calibration},
+    {volume_file::kCalibrationKey, &VolumeFacts::calibration},
 };
 
 /// On one line of a header, and not longer than others read.
@@ -60,7 +61,7 @@ std::string FactLines(const VolumeFacts& facts) {
   std::string lines;
   for (const auto& [key, member] : kTexts) {
     if (!(facts.*member).empty()) {
-      absl::StrAppend(&lines, key, " = ", OneLine(facts.*member), "\n");
+      lines += volume_file::FactLine(key, facts.*member);
     }
   }
   if (facts.tube_voltage_kv > 0) {

@@ -7,6 +7,7 @@
 #include <boost/beast/http/status.hpp>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "server/crypto/handshake_failure.h"
 #include "server/crypto/server_context.h"
@@ -93,6 +94,30 @@ void Connection::Begin() {
     return;
   }
   Enter(Stage::kHandshake, limits_.patience);
+  socket_.async_wait(Tcp::socket::wait_read, [self = shared_from_this()](ErrorCode error) {
+    if (self->closed_) return;
+    if (error) return self->Close();
+    if (!self->SpeaksPlainly()) return self->Handshake();
+    // Who asks for http://HOST:PORT has forgotten an s, and would learn nothing from a closed
+    // connection.
+    self->tls_.reset();
+    self->host_.OnHandshakeFailed(*self, "the client speaks HTTP without TLS");
+    self->Refuse(ErrorAnswer(
+        400, absl::InvalidArgumentError("this port speaks HTTPS; legal are addresses that begin "
+                                        "with https://")));
+  });
+}
+
+bool Connection::SpeaksPlainly() {
+  // A TLS client begins with a record of the handshake, 0x16 (RFC 8446, 5.1), HTTP with a method.
+  char first = 0;
+  ErrorCode error;
+  const size_t bytes =
+      socket_.receive(asio::buffer(&first, 1), asio::socket_base::message_peek, error);
+  return !error && bytes == 1 && absl::ascii_isupper(static_cast<unsigned char>(first));
+}
+
+void Connection::Handshake() {
   tls_->async_handshake(
       asio::ssl::stream_base::server, [self = shared_from_this()](ErrorCode error) {
         if (error) {

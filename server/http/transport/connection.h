@@ -82,6 +82,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
 
   void Enter(Stage stage, absl::Duration limit);
+  void Handshake();
+  /// Whether the client has begun with something else than TLS.
+  bool SpeaksPlainly();
   void OnLate();
   void Read();
   void OnRead(ErrorCode error, size_t bytes);

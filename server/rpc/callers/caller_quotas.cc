@@ -61,11 +61,13 @@ absl::Status CallerQuotas::Refuse(const char* quota, const std::string& use_and_
 absl::Status CallerQuotas::Check(const std::string& caller, const Use& use, CallKind kind) const {
   const auto refuse = [&](const char* quota, int has, int most) {
     return Refuse(
-        quota, absl::StrCat(caller, " has ", has, " ", quota, " at once; legal is at most ", most));
+        quota, absl::StrCat(caller, " has ", has, " ", quota, " at once; legal is at most ", most,
+                            "; try again when one has ended"));
   };
   const auto full = [&](const char* quota, int most) {
     return Refuse(quota, absl::StrCat("all callers together have ", most, " ", quota,
-                                      " at once; legal is at most that"));
+                                      " at once; legal is at most that; try again when one has "
+                                      "ended"));
   };
   const auto index = static_cast<size_t>(kind);
   // A patient does not wait for what else comes from the console, or from its address.
@@ -81,7 +83,7 @@ absl::Status CallerQuotas::Check(const std::string& caller, const Use& use, Call
   if (use.credit < 1) {
     return Refuse("calls_per_second",
                   absl::StrCat(caller, " calls more often than ", calls_per_second_,
-                               " times a second; legal is at most that"));
+                               " times a second; legal is at most that; try again in a second"));
   }
   if (kind == CallKind::kDownload && use.open[index] >= most_downloads_) {
     return refuse("downloads", use.open[index], most_downloads_);

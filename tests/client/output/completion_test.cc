@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -54,14 +55,62 @@ TEST(Completion, OffersCommandsFlagsAndTheirValues) {
   EXPECT_THAT(Offered({"fetch", "J", "--format", ""}), testing::ElementsAre("dicom", "mha"));
 }
 
+TEST(Completion, OffersWhatHelpAndCompletionTake) {
+  EXPECT_THAT(Offered({"help", "ex"}), testing::ElementsAre("exit-codes"));
+  EXPECT_THAT(Offered({"help", "str"}), testing::ElementsAre("stream"));
+  EXPECT_THAT(Offered({"completion", ""}), testing::ElementsAre("bash", "zsh"));
+}
+
+TEST(Completion, OffersWordsOrFilesWhereBothAreLegal) {
+  EXPECT_THAT(Offered({"simulate", "--trajectory", "s"}),
+              testing::UnorderedElementsAre("sine", "saddle"));
+  EXPECT_THAT(Offered({"simulate", "--trajectory", "./"}), testing::ElementsAre("./script"));
+}
+
+TEST(Completion, OffersMoreBehindACommaAndAnEqualsSign) {
+  EXPECT_THAT(Offered({"jobs", "--state", "completed,fa"}),
+              testing::ElementsAre("completed,failed"));
+  EXPECT_THAT(Offered({"fetch", "J", "--format", "=", "d"}), testing::ElementsAre("dicom"));
+  EXPECT_THAT(Offered({"fetch", "J", "--format", "="}), testing::ElementsAre("dicom", "mha"));
+  // As one word, which bash makes of it without '=' in COMP_WORDBREAKS.
+  EXPECT_THAT(Offered({"fetch", "J", "--format=d"}), testing::ElementsAre("--format=dicom"));
+}
+
+TEST(Completion, OffersJobsThatTheCommandIsFor) {
+  FakeServer server;
+  const std::string address = server.address();
+  // Its jobs are all being received.
+  EXPECT_THAT(OfferedAtLast({"cancel", "--server", address, "x", ""}), Contains("job-0"));
+  const Outcome completed = RunCommand({"__names", "completed", "--server", address});
+  EXPECT_EQ(completed.exit_code, 0);
+  EXPECT_EQ(server.states_listed(), std::vector<int>{v1::JOB_STATE_COMPLETED});
+}
+
+TEST(Completion, RunsInZsh) {
+  if (std::system("zsh -c true >/dev/null 2>&1") != 0) GTEST_SKIP() << "zsh is missing";
+  TemporaryDirectory directory;
+  WriteBytes(
+      directory / "script",
+      absl::StrCat("source <('", ISOCENTER_BINARY, "' completion zsh)\n", "emulate -L sh\n",
+                   "COMP_WORDS=('", ISOCENTER_BINARY, "' jobs --state completed,fa) COMP_CWORD=3\n",
+                   "COMP_LINE=\"${COMP_WORDS[*]}\"\n", "compgen() { printf '%s|' \"$@\"; }\n",
+                   "_isocenter\n", "printf '%s\\n' \"${COMPREPLY[@]}\"\n"));
+  const std::string out = directory / "out";
+  ASSERT_EQ(std::system(absl::StrCat("ZDOTDIR=", directory.path().string(), " zsh -f ",
+                                     (directory / "script").string(), " >", out, " 2>&1")
+                            .c_str()),
+            0)
+      << ReadBytes(out);
+  EXPECT_THAT(ReadBytes(out), testing::HasSubstr("-P|completed,|-W|receiving"));
+}
+
 TEST(Completion, OffersNamesThatTheServiceKnows) {
   FakeServer server;
   const std::string address = server.address();
   const Outcome jobs = RunCommand({"jobs", "--ids", "--server", address});
   const std::vector<std::string> ids = absl::StrSplit(jobs.out, '\n', absl::SkipEmpty());
   ASSERT_FALSE(ids.empty()) << jobs.err;
-  EXPECT_THAT(OfferedAtLast({"fetch", "--server", address, "--overwrite", "x", ""}),
-              Contains(ids[0]));
+  EXPECT_THAT(OfferedAtLast({"watch", "--server", address, "x", ""}), Contains(ids[0]));
   EXPECT_THAT(OfferedAtLast({"stream", "x", "--server", address, "--protocol", ""}),
               Contains("fdk"));
 }

@@ -15,6 +15,8 @@
 #include "client/flags/incomplete.h"
 #include "client/flags/wrong_usage.h"
 #include "tests/client/command.h"
+#include "tests/client/fake_server.h"
+#include "tests/client/small_bundle.h"
 
 namespace isocenter::client_test {
 namespace {
@@ -29,10 +31,10 @@ std::vector<std::vector<std::string>> AllCommands() {
   std::vector<std::vector<std::string>> commands;
   for (const absl::string_view line : absl::StrSplit(script, '\n')) {
     const std::vector<std::string> parts = absl::StrSplit(line, '\'');
-    // "    'isocenter jobs') words='--state ..' ;;", where a flag has its name in the quotes.
-    if (parts.size() < 3 || parts[2] != ") words=") continue;
+    // "    'isocenter jobs') offered='--state ..' ;;", where a flag has its name in the quotes.
+    if (parts.size() < 3 || parts[2] != ") offered=") continue;
     std::vector<std::string> words = absl::StrSplit(parts[1], ' ');
-    if (words.size() < 2 || words.back().starts_with("--")) continue;
+    if (words.size() < 2 || words.back().starts_with("--") || words.back() == "help") continue;
     words.erase(words.begin());
     commands.push_back(std::move(words));
   }
@@ -70,6 +72,12 @@ TEST(ExitCodes, FollowFromTheStatus) {
   EXPECT_EQ(ExitCodeOf(refused), 1);
   refused.SetPayload(flags::kServiceAnswer, absl::Cord());
   EXPECT_EQ(ExitCodeOf(refused), 5);
+  EXPECT_EQ(ExitCodeOf(flags::RefusedByService("no")), 5);
+  absl::Status later = absl::ResourceExhaustedError("full");
+  later.SetPayload(flags::kServiceAnswer, absl::Cord());
+  EXPECT_EQ(ExitCodeOf(later), 5);
+  later.SetPayload(flags::kTryAgain, absl::Cord());
+  EXPECT_EQ(ExitCodeOf(later), 6);
   EXPECT_EQ(ExitCodeOf(absl::UnavailableError("away")), 6);
   EXPECT_EQ(ExitCodeOf(absl::DeadlineExceededError("slow")), 6);
   EXPECT_EQ(ExitCodeOf(flags::JobFailed("job")), 7);
@@ -109,6 +117,7 @@ TEST(ExitCodes, OfAServiceThatIsAwayAreSixAndADocument) {
       {"send", "j"},
       {"transfers"},
       {"retry", "--all"},
+      {"destinations"},
       {"protocols"},
       {"worklist"},
       {"steps"},
@@ -140,6 +149,35 @@ TEST(ExitCodes, OfWhatIsNotThereAreFour) {
     EXPECT_EQ(outcome.exit_code, 4) << command.front() << outcome.err;
     EXPECT_EQ(ErrorOf(outcome).value("code", ""), "NOT_FOUND") << command.front();
   }
+}
+
+/// How `stream` ends at a service that behaves so.
+Outcome StreamTo(const Behaviour& behaviour) {
+  TemporaryDirectory directory;
+  FakeServer server(behaviour);
+  WriteBundle(directory / "b", 9);
+  return RunCommand({"stream", directory / "b", "--server", server.address()});
+}
+
+TEST(ExitCodes, OfWhatMayFitLaterAreSixAndOfWhatNeverFitsFive) {
+  for (const auto& [told, exit_code] :
+       {std::pair{"1 place is needed; 0 are free of 16; try again when other jobs have ended", 6},
+        {"the job needs 9 GiB of memory; 4 GiB are free of 8 GiB; choose a smaller grid", 5}}) {
+    Behaviour full;
+    full.refuse = {grpc::StatusCode::RESOURCE_EXHAUSTED, told};
+    const Outcome outcome = StreamTo(full);
+    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(told));
+  }
+}
+
+TEST(ExitCodes, OfAConsoleThatWasOvertakenIsFive) {
+  Behaviour overtaken;
+  overtaken.fail_at_frame = 4;
+  overtaken.failure = {grpc::StatusCode::ABORTED, "another stream has taken over job 'job-1'"};
+  const Outcome outcome = StreamTo(overtaken);
+  EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("the job goes on with that one: isocenter watch job-1"));
 }
 
 TEST(ExitCodes, AFileOfADocumentIsLeftAloneByAnError) {

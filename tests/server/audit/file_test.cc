@@ -34,6 +34,20 @@ void Replace(const fs::path& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
+TEST(CheckFile, SaysWhatOpeningWouldWithoutMakingAnything) {
+  const TemporaryDirectory directory;
+  const fs::path folder = directory.path();
+  EXPECT_TRUE(CheckFile((folder / "new" / "below" / "audit.jsonl").string()).ok());
+  EXPECT_FALSE(fs::exists(folder / "new"));
+  Replace(folder / "mine", "hello\n");
+  const absl::Status mine = CheckFile((folder / "mine").string());
+  EXPECT_THAT(std::string(mine.message()),
+              AllOf(HasSubstr("audit.file is "), HasSubstr("holds no audit records")));
+  EXPECT_EQ(AuditFile::Open({.path = (folder / "mine").string()}).status(), mine);
+  EXPECT_FALSE(CheckFile((folder / "mine" / "audit.jsonl").string()).ok());
+  EXPECT_FALSE(CheckFile(folder.string()).ok());
+}
+
 class FileTest : public ::testing::Test {
  protected:
   /// Files with room for some five records.

@@ -163,6 +163,9 @@ TEST(DicomConfig, IllegalValuesAreNamed) {
            Case{absl::StrCat(kPeer, "mpps { }"), "dicom_node.mpps.peer is ''", "a dicom_node.peer"},
            Case{"destination { ae_title: 'PACS' }", "dicom_node.destination[0].ae_title is 'PACS'",
                 "a dicom_node.peer"},
+           Case{"port: 11999 peer { ae_title: 'SELF' host: 'localhost' port: 11999 } "
+                "destination { ae_title: 'SELF' }",
+                "dicom_node.destination[0].ae_title is 'SELF'", "a peer elsewhere"},
            Case{absl::StrCat(kPeer, "destination { ae_title: 'PACS' role: 0 }"),
                 "dicom_node.destination[0].role is 0", "a ResultRole"},
            Case{absl::StrCat(kPeer, "destination { ae_title: 'PACS' commitment_seconds: 604801 }"),

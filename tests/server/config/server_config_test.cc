@@ -49,6 +49,43 @@ TEST(ServerConfig, AnEmptyFileIsLegal) {
   EXPECT_EQ(config->spool().retain_seconds(), 86400);
 }
 
+TEST(ServerConfig, PathsForAShellAreRefused) {
+  const auto refused = [](const std::string& text) {
+    auto config = ParseServerConfig(text, "site.txt");
+    EXPECT_TRUE(config.ok()) << config.status();
+    ApplyDefaults(*config);
+    return MessageOf(ValidateServerConfig(*config));
+  };
+  setenv("HOME", "/home/op", /*overwrite=*/1);
+  EXPECT_THAT(refused("archive_directory: '~/archive'"),
+              AllOf(HasSubstr("archive_directory is '~/archive'; legal is a path without ~ and $"),
+                    HasSubstr("did you mean /home/op/archive?")));
+  EXPECT_THAT(refused("audit { file: '$HOME/audit.jsonl' }"),
+              HasSubstr("audit.file is '$HOME/audit.jsonl'"));
+  EXPECT_THAT(refused("spool { directory: '/data/${NODE}' }"),
+              AllOf(HasSubstr("spool.directory"), Not(HasSubstr("did you mean"))));
+  // A destination's files are within repeated messages.
+  EXPECT_THAT(refused("dicom_node { destination { dicomweb { name: 'C' url: 'https://a/studies' "
+                      "ca_file: '~ca.pem' } } }"),
+              HasSubstr("dicom_node.destination[0].dicomweb.ca_file is '~ca.pem'"));
+  for (const char* legal : {"archive_directory: '/data/a~b'", "archive_directory: '/data/US$'",
+                            "archive_directory: 'price$5'"}) {
+    EXPECT_EQ(refused(legal), "") << legal;
+  }
+}
+
+TEST(ServerConfig, TextsAreUtf8) {
+  // Latin-1, as it is written by an editor, and as an escape.
+  for (const char* text : {"cluster { node_name: 'Spital Z\xfcrich' }",
+                           "cluster { node_name: 'Spital Z\\374rich' }"}) {
+    EXPECT_THAT(MessageOf(ParseServerConfig(text, "site.txt").status()),
+                AllOf(HasSubstr("site.txt: cluster.node_name is 'Spital Z\\xfcrich', "
+                                "which is not UTF-8: byte 0xFC at offset 8"),
+                      HasSubstr("save the file in that encoding")));
+  }
+  EXPECT_TRUE(ParseServerConfig("# Z\xfcrich\n", "site.txt").ok()) << "comments are nobody's text";
+}
+
 /// What is refused of a text, with flags that change what was read.
 std::string Placed(const std::string& text,
                    const std::function<void(v1::ServerConfig&)>& flags = nullptr) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
+#include "server/crypto/certificate_use.h"
 #include "tests/server/archive/temporary_directory.h"
 #include "tests/server/test_certificates.h"
 
@@ -46,6 +47,19 @@ TEST_F(CertificatesTest, ReadsAllOfAFile) {
   const absl::Duration left = FirstExpiry(*found) - absl::Now();
   EXPECT_GT(left, absl::Hours(47));
   EXPECT_LE(left, absl::Hours(48));
+}
+
+TEST_F(CertificatesTest, TellsWhatItIsForAndWhoseItIs) {
+  files_.Make("client", "ca", 2, "127.0.0.1", "clientAuth");
+  const auto any = UseOf("field", files_.Pem("node"), {"127.0.0.1", "recon1", "10.0.0.1"});
+  ASSERT_TRUE(any.ok()) << any.status();
+  EXPECT_EQ(any->subject, "CN=node,O=Hospital");
+  EXPECT_TRUE(any->for_servers && any->for_clients && any->has_names);
+  EXPECT_THAT(any->not_for, ::testing::ElementsAre("recon1", "10.0.0.1"));
+  const auto client = UseOf("field", files_.Pem("client"));
+  EXPECT_TRUE(!client->for_servers && client->for_clients);
+  EXPECT_FALSE(UseOf("field", files_.Pem("ca"))->has_names);
+  EXPECT_THAT(Message(UseOf("field", files_.Key("node")).status()), HasSubstr("no certificate"));
 }
 
 TEST_F(CertificatesTest, FilesThatCannotBeUsedAreNamed) {

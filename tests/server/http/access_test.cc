@@ -75,12 +75,24 @@ TEST_F(AccessTest, GuessingIsSlowedDownByAddress) {
   for (int i = 0; i < roles::AttemptLimiter::kFailures; ++i) {
     EXPECT_TRUE(absl::IsUnauthenticated(access_->SignIn("guess", "10.0.0.1").status()));
   }
-  // Also the right one, or the answer would tell that it is.
-  EXPECT_TRUE(absl::IsResourceExhausted(access_->SignIn("secret", "10.0.0.1").status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(access_->SignIn("guess", "10.0.0.1").status()));
   EXPECT_GT(access_->RetryAfter("10.0.0.1"), absl::Seconds(59));
   EXPECT_TRUE(access_->SignIn("secret", "10.0.0.2").ok());
+  EXPECT_TRUE(absl::IsUnauthenticated(access_->SignIn("guess", "10.0.0.2").status()));
   now_ += roles::AttemptLimiter::kWithin;
+  EXPECT_TRUE(absl::IsUnauthenticated(access_->SignIn("guess", "10.0.0.1").status()));
+}
+
+TEST_F(AccessTest, TheRightTokenDoesNotWaitForWrongOnesFromItsAddress) {
+  Open();
+  Request program{.headers = {{"authorization", "Bearer secret"}}, .remote_address = "10.0.0.1"};
+  for (int i = 0; i < 3 * roles::AttemptLimiter::kFailures; ++i) {
+    EXPECT_FALSE(access_->SignIn("guess", "10.0.0.1").ok());
+    EXPECT_TRUE(access_->Identify(program).ok());
+  }
   EXPECT_TRUE(access_->SignIn("secret", "10.0.0.1").ok());
+  // It does not end the wait of the others.
+  EXPECT_TRUE(absl::IsResourceExhausted(access_->SignIn("guess", "10.0.0.1").status()));
 }
 
 TEST_F(AccessTest, CertificatesHaveRoles) {

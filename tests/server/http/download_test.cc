@@ -137,6 +137,64 @@ TEST_F(DownloadTest, WhoMayAndWhatIsRefused) {
   EXPECT_TRUE(head.body.empty());
 }
 
+TEST_F(DownloadTest, ADownloadGoesOnWhereItBrokeOff) {
+  Start();
+  const std::string id = Complete();
+  WriteDicom(id);
+  for (const char* format : {"mha", "dicom"}) {
+    const HttpAnswer all = client().Get(PathOf(id, format));
+    ASSERT_EQ(all.status, 200);
+    EXPECT_EQ(all.header("accept-ranges"), "bytes");
+    const std::string etag = all.header("etag");
+    const auto bytes = static_cast<int64_t>(all.body.size());
+    // Within what stands before the file, across its begin and end, and to the end of all.
+    for (const auto& [first, last] : std::vector<std::pair<int64_t, int64_t>>{
+             {0, 0}, {10, 600}, {500, bytes - 3}, {1'000, 1'001}, {bytes - 1, bytes - 1}}) {
+      const HttpAnswer part =
+          client().Get(PathOf(id, format),
+                       {{"Range", absl::StrCat("bytes=", first, "-", last)}, {"If-Range", etag}});
+      ASSERT_EQ(part.status, 206) << first;
+      EXPECT_EQ(part.header("content-range"), absl::StrCat("bytes ", first, "-", last, "/", bytes));
+      EXPECT_EQ(part.header("content-length"), absl::StrCat(last - first + 1));
+      EXPECT_TRUE(part.body == all.body.substr(first, last - first + 1)) << format << first;
+    }
+    const HttpAnswer rest =
+        client().Get(PathOf(id, format), {{"Range", absl::StrCat("bytes=", bytes / 2, "-")}});
+    EXPECT_TRUE(rest.body == all.body.substr(bytes / 2));
+    const HttpAnswer end = client().Get(PathOf(id, format), {{"Range", "bytes=-100"}});
+    EXPECT_TRUE(end.body == all.body.substr(bytes - 100));
+    const HttpAnswer beyond =
+        client().Get(PathOf(id, format), {{"Range", absl::StrCat("bytes=", bytes, "-")}});
+    EXPECT_EQ(beyond.status, 416);
+    EXPECT_EQ(beyond.header("content-range"), absl::StrCat("bytes */", bytes));
+    EXPECT_THAT(beyond.body, HasSubstr("legal are bytes 0 to"));
+    // What is no single range, or one of another volume, is answered with all.
+    for (const HttpClient::Headers& headers :
+         {HttpClient::Headers{{"Range", "bytes=0-1,5-6"}},
+          HttpClient::Headers{{"Range", "lines=1-2"}}, HttpClient::Headers{{"Range", "bytes=9-2"}},
+          HttpClient::Headers{{"Range", "bytes=0-9"}, {"If-Range", "\"another\""}}}) {
+      EXPECT_EQ(client().Get(PathOf(id, format), headers).status, 200);
+    }
+  }
+}
+
+TEST_F(DownloadTest, AskingForTheHeaderAloneIsNoDownload) {
+  StartWithTokens();
+  const std::string id = Complete();
+  const size_t before = audit_.Of(audit::Action::kDownload).size();
+  const HttpAnswer head = client().Send("HEAD", PathOf(id, "mha"), Bearer(kConsoleToken));
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.header("accept-ranges"), "bytes");
+  EXPECT_THAT(audit_.Of(audit::Action::kDownload), SizeIs(before));
+}
+
+TEST_F(DownloadTest, AMetaImageTellsWhereItsNumbersComeFrom) {
+  Start();
+  const std::string text = client().Get(PathOf(Complete(), "mha")).body.substr(0, 600);
+  EXPECT_THAT(text, HasSubstr("IsocenterUnit = HU\nIsocenterProtocol = "));
+  EXPECT_THAT(text, HasSubstr("IsocenterCalibration = none\nElementDataFile = LOCAL\n"));
+}
+
 TEST_F(DownloadTest, PlacesAreBoundedAndGivenBack) {
   Start();
   const std::string id = Complete();

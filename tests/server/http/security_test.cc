@@ -127,13 +127,18 @@ TEST_F(SecurityTest, GuessingEndsInWaiting) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(client().Post("/api/v1/session", {{"token", "guess"}}).status, 401);
   }
-  const HttpAnswer answer = client().Post("/api/v1/session", {{"token", kViewerToken}});
+  const HttpAnswer answer = client().Post("/api/v1/session", {{"token", "guess"}});
   EXPECT_EQ(answer.status, 429);
   EXPECT_NE(answer.header("retry-after"), "");
+  const HttpClient::Headers guess = {{"Authorization", "Bearer guess"}};
+  EXPECT_EQ(client().Get("/api/v1/status", guess).status, 429);
+  // Others behind the same address come in.
+  EXPECT_EQ(client().Post("/api/v1/session", {{"token", kViewerToken}}).status, 200);
   EXPECT_EQ(client()
                 .Get("/api/v1/status", {{"Authorization", absl::StrCat("Bearer ", kViewerToken)}})
                 .status,
-            429);
+            200);
+  EXPECT_EQ(client().Get("/api/v1/status", guess).status, 429);
 }
 
 TEST_F(SecurityTest, AForeignNameLeadsNowhereWithoutSignIn) {

@@ -83,6 +83,17 @@ TEST_F(TlsTest, CertificatesSignIn) {
   EXPECT_THAT(Ask("/livez", "-tls1_2"), HasSubstr("200 OK"));
 }
 
+TEST_F(TlsTest, WhoForgetsTheSOfHttpsIsTold) {
+  if (std::system("openssl version >/dev/null 2>&1") != 0) GTEST_SKIP() << "openssl is missing";
+  MakeCertificates();
+  StartTls();
+  const HttpAnswer answer = HttpClient(server_->port()).Get("/api/v1/status");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("this port speaks HTTPS"));
+  EXPECT_TRUE(Eventually([&] { return RefusedHandshakes() == 1; }));
+  EXPECT_THAT(Ask("/livez", ""), HasSubstr("200 OK")) << "the next one is served";
+}
+
 TEST_F(TlsTest, FilesThatDoNotFitAreNamed) {
   if (std::system("openssl version >/dev/null 2>&1") != 0) GTEST_SKIP() << "openssl is missing";
   MakeCertificates();

@@ -39,7 +39,8 @@ TEST_F(CallerQuotasTest, CountsWhatEachHasAtOnce) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(Enter("a", CallKind::kDownload).ok());
   const absl::Status refused = Enter("a", CallKind::kDownload);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(refused.message(), "a has 3 downloads at once; legal is at most 3");
+  EXPECT_EQ(refused.message(),
+            "a has 3 downloads at once; legal is at most 3; try again when one has ended");
   EXPECT_TRUE(Enter("b", CallKind::kDownload).ok());
   EXPECT_TRUE(Enter("a").ok());
   places_.erase(places_.begin());
@@ -101,7 +102,7 @@ TEST_F(CallerQuotasTest, NoOtherCallCostsAScan) {
   EXPECT_TRUE(Enter("a", CallKind::kAcquisition).ok());
   EXPECT_TRUE(Enter("a", CallKind::kAcquisition).ok());
   EXPECT_EQ(Enter("a", CallKind::kAcquisition).message(),
-            "a has 2 acquisitions at once; legal is at most 2");
+            "a has 2 acquisitions at once; legal is at most 2; try again when one has ended");
   places_.clear();
   EXPECT_TRUE(Enter("a").ok());
 }
