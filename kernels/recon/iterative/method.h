@@ -37,10 +37,12 @@ class Method {
 
 /// How many vectors a method holds beside b and x.
 struct MethodNeeds {
-  int volumes = 0;         // like x
-  int projections = 0;     // like b, over all views
-  int chunks = 0;          // like b, but of the views that are worked on
-  bool variation = false;  // has a PiecewiseVariation
+  int volumes = 0;           // like x
+  int pieces = 0;            // like x, but of the piece that is worked on
+  int projections = 0;       // like b, over all views
+  int chunks = 0;            // like b, but of the views that are worked on
+  bool variation = false;    // has a PiecewiseVariation
+  bool column_sums = false;  // of which it keeps some (RefinementPlan::kept_column_sums)
 };
 
 /// √(part / whole), zero where the whole is.
@@ -51,7 +53,8 @@ double RelativeNorm(double part, double whole);
 absl::StatusOr<std::unique_ptr<Method>> NewMethod(LinearSystem& system, ProjectionVector& b,
                                                   VolumeVector& x);
 
-/// What NewMethod will take for a plan with its algorithm, settings, subsets and kept_column_sums.
+/// What NewMethod will take for a plan with its algorithm, settings, subsets, chunk_views and
+/// kept_column_sums.
 MethodNeeds NeedsOf(const RefinementPlan& plan);
 
 }  // namespace isocenter::recon
