@@ -27,7 +27,8 @@ const VolumeGrid kGrid = CenteredGrid(40, 36, 80, {1.5, 1.5, 1});
 
 struct Scan {
   recon::Acquisition acquisition{
-      .detector = {.columns = 72, .rows = 64, .pitch_u_mm = 2, .pitch_v_mm = 2}};
+      .detector = {.columns = 72, .rows = 64, .pitch_u_mm = 2, .pitch_v_mm = 2},
+      .pixel_type = recon::PixelType::kFloat32LineIntegrals};
   // Line integrals of something like a patient: all positive, with noise.
   Array lines = Noise(kFrames, 71);
 
@@ -40,7 +41,7 @@ struct Scan {
 
 recon::IterativeSettings SettingsFor(Algorithm algorithm, ops::Precision precision) {
   recon::IterativeSettings settings{
-      .algorithm = algorithm, .subsets = 4, .iterations = 2, .warm_start = false};
+      .algorithm = algorithm, .iterations = 2, .subsets = 4, .warm_start = false};
   settings.precision = precision;
   settings.matched = algorithm != Algorithm::kOsSart;
   if (algorithm == Algorithm::kOsSart) settings.momentum = 0.5;
@@ -97,7 +98,9 @@ class RefineTest : public testing::TestWithParam<Case> {
       }
       EXPECT_LT(Compare(volume, expected).rms, tolerance);
     }
-    if (ample->traits().own_memory) EXPECT_GE(ways.size(), 6u);
+    if (ample->traits().own_memory) {
+      EXPECT_GE(ways.size(), 6u);
+    }
   }
 
   const Scan scan_;

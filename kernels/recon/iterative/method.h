@@ -11,8 +11,9 @@
 
 namespace isocenter::recon {
 
-/// Tasks in the order in which they are done, each as long as a chunk of views or an update of the
-/// volume. Between two tasks x is the best volume so far: after complete updates only.
+/// Tasks in the order in which they are done, each as long as a chunk of views and the update of
+/// the volume that it completes. Between two tasks x is the best volume so far: after complete
+/// updates only.
 using Agenda = std::deque<std::function<absl::Status()>>;
 
 /// What is known after a pass.
