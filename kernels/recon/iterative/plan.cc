@@ -158,7 +158,7 @@ absl::Status ChooseResidence(const VolumeGrid* around, const ops::Registry& regi
       least_cost = cost;
     }
     // Nothing is faster than all memory.
-    if (best == &all.front() && KeepsAllSums(plan)) return absl::OkStatus();
+    if (&residence == &all.front() && KeepsAllSums(plan)) return absl::OkStatus();
   }
   if (best != nullptr) return arrange(*best);
   return absl::ResourceExhaustedError(
