@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "kernels/base/units.h"
+#include "kernels/recon/iterative/method.h"
 
 namespace isocenter::recon {
 namespace {
@@ -163,6 +164,13 @@ std::string RowsText(const std::vector<DeviceRows>& rows) {
   });
 }
 
+// Of the algorithms that have any.
+std::string ColumnSumsText(const RefinementPlan& plan) {
+  if (!NeedsOf(plan).column_sums) return "";
+  return absl::StrCat("\ncolumn sums that stay in memory: ", plan.kept_column_sums, " of ",
+                      plan.subsets.size());
+}
+
 }  // namespace
 
 std::string PlanText(const ReconstructionPlan& plan) {
@@ -193,9 +201,8 @@ std::string PlanText(const RefinementPlan& plan) {
       ByDevice(plan.pieces, [](const Piece& piece) { return piece.grid.nz; }),
       "\nrows: ", RowsText(plan.rows),
       "\nwaits in host memory: ", plan.pieces_in_host ? "volumes" : "no volumes", ", ",
-      plan.projections_in_host ? "projections" : "no projections",
-      "\ncolumn sums that stay in memory: ", plan.kept_column_sums, " of ", plan.subsets.size(),
-      "\n", absl::StrFormat("voxel updates of a pass: %.6g\n", plan.voxel_updates),
+      plan.projections_in_host ? "projections" : "no projections", ColumnSumsText(plan), "\n",
+      absl::StrFormat("voxel updates of a pass: %.6g\n", plan.voxel_updates),
       Memory("memory of a device", plan.device_parts), Memory("host memory", plan.host_parts));
   if (!plan.early_frames.empty()) {
     absl::StrAppend(&text, "early passes over the first ", absl::StrJoin(plan.early_frames, ", "),

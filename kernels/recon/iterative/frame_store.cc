@@ -18,9 +18,12 @@ RowRange RowsOfAll(const RefinementPlan& plan) {
   return {first, end - first};
 }
 
-// Of what is converted at once.
+// Of what is converted at once: enough for a device to be busy.
+constexpr int kMostViews = 8;
+int ViewsAtOnce(const RefinementPlan& plan) { return std::min(plan.chunk_views, kMostViews); }
+
 Shape3 ShapeOf(const RefinementPlan& plan) {
-  return {plan.chunk_views, RowsOfAll(plan).count, plan.acquisition.detector.columns};
+  return {ViewsAtOnce(plan), RowsOfAll(plan).count, plan.acquisition.detector.columns};
 }
 
 }  // namespace
@@ -29,7 +32,7 @@ absl::StatusOr<int64_t> FrameStore::DeviceBytes(const RefinementPlan& plan,
                                                 const ops::Registry& registry, int device,
                                                 const ops::Device& on) {
   if (device != 0) return 0;
-  return LineConverter::DeviceBytes(plan.acquisition, RowsOfAll(plan), plan.chunk_views, registry,
+  return LineConverter::DeviceBytes(plan.acquisition, RowsOfAll(plan), ViewsAtOnce(plan), registry,
                                     on);
 }
 
@@ -44,7 +47,7 @@ absl::StatusOr<std::unique_ptr<FrameStore>> FrameStore::Create(LinearSystem& sys
   self->rows_ = RowsOfAll(plan);
   ops::Session& session = system.session(0);
   ISO_ASSIGN_OR_RETURN(self->converter_,
-                       LineConverter::Create(plan.acquisition, self->rows_, plan.chunk_views,
+                       LineConverter::Create(plan.acquisition, self->rows_, ViewsAtOnce(plan),
                                              system.registry(), session));
   ISO_ASSIGN_OR_RETURN(self->staging_, session.device().NewHostMemory(HostBytes(plan)));
   return self;
@@ -72,12 +75,17 @@ absl::Status FrameStore::Push(const ops::RawFrames& frames,
   for (size_t i = 0; i < measured.size(); ++i) {
     ISO_RETURN_IF_ERROR(system_.SetMatrix(next_view_ + static_cast<int>(i), measured[i]));
   }
-  const HostView3<float> staging(reinterpret_cast<float*>(staging_->data()),
-                                 {count, rows_.count, plan.acquisition.detector.columns});
-  ISO_RETURN_IF_ERROR(converter_->Run(frames, doses, staging));
-  ISO_RETURN_IF_ERROR(Distribute(staging));
-  ISO_RETURN_IF_ERROR(system_.Synchronize());  // the staging memory is the next frames'
-  next_view_ += count;
+  const int most = ViewsAtOnce(plan);
+  for (int first = 0; first < count; first += most) {
+    const int views = std::min(most, count - first);
+    const HostView3<float> staging(reinterpret_cast<float*>(staging_->data()),
+                                   {views, rows_.count, plan.acquisition.detector.columns});
+    ISO_RETURN_IF_ERROR(
+        converter_->Run(frames.views(first, views), DosesOf(doses, first, views), staging));
+    ISO_RETURN_IF_ERROR(Distribute(staging));
+    ISO_RETURN_IF_ERROR(system_.Synchronize());  // the staging memory is the next frames'
+    next_view_ += views;
+  }
   return absl::OkStatus();
 }
 

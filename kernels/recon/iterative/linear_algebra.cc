@@ -9,9 +9,13 @@ namespace isocenter::recon {
 absl::Status LinearSystem::Fill(double value, VolumeVector& y) {
   return OnPieces([&](int piece) -> absl::Status {
     ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * to, y.At(piece, Access::kOverwrite));
-    ISO_RETURN_IF_ERROR(arithmetic(plan_.pieces[piece].device).Fill(value, *to));
-    return Mask(piece, *to);
+    return FillPiece(value, piece, *to);
   });
+}
+
+absl::Status LinearSystem::FillPiece(double value, int piece, ops::VolumeBuffer& volume) {
+  ISO_RETURN_IF_ERROR(arithmetic(plan_.pieces[piece].device).Fill(value, volume));
+  return Mask(piece, volume);
 }
 
 absl::Status LinearSystem::Copy(VolumeVector& x, VolumeVector& y) {

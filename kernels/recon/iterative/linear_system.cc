@@ -151,6 +151,22 @@ absl::Status LinearSystem::Synchronize() {
 
 absl::Status LinearSystem::Forward(VolumeVector& x, int chunk, const Views& views,
                                    ProjectionVector& y) {
+  return ForwardOf([&](int piece) { return x.At(piece, Access::kRead); }, chunk, views, y);
+}
+
+absl::Status LinearSystem::SumRows(int chunk, const Views& views, VolumeVector& ones,
+                                   ProjectionVector& y) {
+  const auto filled = [&](int piece) -> absl::StatusOr<const ops::VolumeBuffer*> {
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * volume, ones.At(piece, Access::kOverwrite));
+    ISO_RETURN_IF_ERROR(FillPiece(1, piece, *volume));
+    return volume;
+  };
+  return ForwardOf(filled, chunk, views, y);
+}
+
+absl::Status LinearSystem::ForwardOf(
+    const std::function<absl::StatusOr<const ops::VolumeBuffer*>(int)>& volume_of, int chunk,
+    const Views& views, ProjectionVector& y) {
   ISO_RETURN_IF_ERROR(OnDevices([&](int device) -> absl::Status {
     Part& part = parts_[device];
     ISO_ASSIGN_OR_RETURN(ops::ProjectionStack * stack, y.At(chunk, device, Access::kUpdate));
@@ -160,7 +176,7 @@ absl::Status LinearSystem::Forward(VolumeVector& x, int chunk, const Views& view
       stack = part.partial.get();
     }
     for (const int piece : part.pieces) {
-      ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* volume, x.At(piece, Access::kRead));
+      ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* volume, volume_of(piece));
       const StageScope scope(part.session->timeline(), ops::Stage::kForwardProject);
       ISO_RETURN_IF_ERROR(part.operators->Forward(MatricesOf(part, chunk, views), *volume, *stack));
     }
@@ -187,24 +203,28 @@ absl::Status LinearSystem::AddPartialSums(int chunk, ProjectionVector& y) {
 
 absl::Status LinearSystem::Back(int chunk, const Views& views, ProjectionVector& y,
                                 VolumeVector& x) {
-  return OnDevices([&](int device) -> absl::Status {
-    Part& part = parts_[device];
-    const bool matched = part.operators->matched();
-    ISO_ASSIGN_OR_RETURN(ops::ProjectionStack * stack,
-                         y.At(chunk, device, matched ? Access::kRead : Access::kUpdate));
-    if (!matched) {
-      ISO_RETURN_IF_ERROR(part.arithmetic->Axpby(unmatched_scale_, *stack, 0, *stack));
-    }
-    for (const int piece : part.pieces) {
-      ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * volume, x.At(piece, Access::kUpdate));
-      {
-        const StageScope scope(part.session->timeline(), ops::Stage::kBackproject);
-        ISO_RETURN_IF_ERROR(part.operators->Back(MatricesOf(part, chunk, views), *stack, *volume));
-      }
-      ISO_RETURN_IF_ERROR(Mask(piece, *volume));
-    }
-    return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(ReadyForBack(chunk, y));
+  return OnPieces([&](int piece) -> absl::Status {
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * volume, x.At(piece, Access::kUpdate));
+    return BackToPiece(chunk, views, y, piece, *volume);
   });
+}
+
+absl::Status LinearSystem::ReadyForBack(int chunk, ProjectionVector& y) {
+  if (plan_.settings.matched) return absl::OkStatus();
+  return Axpby(chunk, unmatched_scale_, y, 0, y);
+}
+
+absl::Status LinearSystem::BackToPiece(int chunk, const Views& views, ProjectionVector& y,
+                                       int piece, ops::VolumeBuffer& volume) {
+  const int device = plan_.pieces[piece].device;
+  Part& part = parts_[device];
+  ISO_ASSIGN_OR_RETURN(const ops::ProjectionStack* stack, y.At(chunk, device, Access::kRead));
+  {
+    const StageScope scope(part.session->timeline(), ops::Stage::kBackproject);
+    ISO_RETURN_IF_ERROR(part.operators->Back(MatricesOf(part, chunk, views), *stack, volume));
+  }
+  return Mask(piece, volume);
 }
 
 absl::Status LinearSystem::Place(int chunk, const Views& views, ProjectionVector& x,

@@ -50,6 +50,9 @@ class LinearSystem {
 
   /// Zero.
   absl::StatusOr<VolumeVector> NewVolume() const { return VolumeVector::Create(plan_, sessions_); }
+  absl::StatusOr<VolumeVector> NewPiece() const {
+    return VolumeVector::CreateForOnePiece(plan_, sessions_);
+  }
   absl::StatusOr<ProjectionVector> NewProjections() const {
     return ProjectionVector::Create(plan_, chunks_, sessions_);
   }
@@ -80,12 +83,20 @@ class LinearSystem {
   /// that change.
   absl::Status Forward(VolumeVector& x, int chunk, const Views& views, ProjectionVector& y);
   absl::Status Back(int chunk, const Views& views, ProjectionVector& y, VolumeVector& x);
+  /// y += A 1, by way of `ones`, which may be for one piece.
+  absl::Status SumRows(int chunk, const Views& views, VolumeVector& ones, ProjectionVector& y);
+  /// Back for one piece after another, within OnPieces: y is made ready once, then `volume`, which
+  /// is a piece of x, takes its part.
+  absl::Status ReadyForBack(int chunk, ProjectionVector& y);
+  absl::Status BackToPiece(int chunk, const Views& views, ProjectionVector& y, int piece,
+                           ops::VolumeBuffer& volume);
   /// The first views.count views of x become those views of y, by way of host memory; y is of all
   /// chunks. Of a plan with early passes. Waits.
   absl::Status Place(int chunk, const Views& views, ProjectionVector& x, ProjectionVector& y);
 
   /// y = value; zero where coarse surroundings have the voxels of the result.
   absl::Status Fill(double value, VolumeVector& y);
+  absl::Status FillPiece(double value, int piece, ops::VolumeBuffer& volume);
   absl::Status Copy(VolumeVector& x, VolumeVector& y);
   absl::Status Axpby(double a, VolumeVector& x, double b, VolumeVector& y);
   absl::Status Multiply(VolumeVector& x, VolumeVector& y);
@@ -125,6 +136,10 @@ class LinearSystem {
   absl::Status AddPart(int device, ops::Device& from);
   absl::Status MakeMasks();
   absl::Status Mask(int piece, ops::VolumeBuffer& volume);
+  /// y += what volume(piece) gives, for all pieces.
+  absl::Status ForwardOf(
+      const std::function<absl::StatusOr<const ops::VolumeBuffer*>(int piece)>& volume, int chunk,
+      const Views& views, ProjectionVector& y);
   absl::Status AddPartialSums(int chunk, ProjectionVector& y);
   std::span<const ProjectionMatrix> MatricesOf(const Part& part, int chunk,
                                                const Views& views) const {

@@ -29,7 +29,8 @@ absl::StatusOr<MemoryParts> DevicePartsOf(const RefinementPlan& plan, int device
   }
   // x and b, beside the method's.
   return MemoryParts{
-      {"volumes", (1 + needs.volumes) * VolumeVector::DeviceBytes(plan, device, on)},
+      {"volumes", (1 + needs.volumes) * VolumeVector::DeviceBytes(plan, device, on) +
+                      needs.pieces * VolumeVector::OnePieceDeviceBytes(plan, device, on)},
       {"projections",
        (1 + needs.projections) * ProjectionVector::DeviceBytes(plan, chunks, device, on)},
       {"projections of a chunk",

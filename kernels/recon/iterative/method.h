@@ -11,8 +11,9 @@
 
 namespace isocenter::recon {
 
-/// Tasks in the order in which they are done, each as long as a chunk of views or an update of the
-/// volume. Between two tasks x is the best volume so far: after complete updates only.
+/// Tasks in the order in which they are done, each as long as a chunk of views and the update of
+/// the volume that it completes. Between two tasks x is the best volume so far: after complete
+/// updates only.
 using Agenda = std::deque<std::function<absl::Status()>>;
 
 /// What is known after a pass.
@@ -37,10 +38,12 @@ class Method {
 
 /// How many vectors a method holds beside b and x.
 struct MethodNeeds {
-  int volumes = 0;         // like x
-  int projections = 0;     // like b, over all views
-  int chunks = 0;          // like b, but of the views that are worked on
-  bool variation = false;  // has a PiecewiseVariation
+  int volumes = 0;           // like x
+  int pieces = 0;            // like x, but of the piece that is worked on
+  int projections = 0;       // like b, over all views
+  int chunks = 0;            // like b, but of the views that are worked on
+  bool variation = false;    // has a PiecewiseVariation
+  bool column_sums = false;  // of which it keeps some (RefinementPlan::kept_column_sums)
 };
 
 /// √(part / whole), zero where the whole is.
@@ -51,7 +54,8 @@ double RelativeNorm(double part, double whole);
 absl::StatusOr<std::unique_ptr<Method>> NewMethod(LinearSystem& system, ProjectionVector& b,
                                                   VolumeVector& x);
 
-/// What NewMethod will take for a plan with its algorithm, settings, subsets and kept_column_sums.
+/// What NewMethod will take for a plan with its algorithm, settings, subsets, chunk_views and
+/// kept_column_sums.
 MethodNeeds NeedsOf(const RefinementPlan& plan);
 
 }  // namespace isocenter::recon

@@ -1,10 +1,13 @@
 #include "kernels/recon/iterative/os_sqs.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/iterative/prior_scale.h"
+#include "kernels/recon/iterative/residence/residence.h"
 
 namespace isocenter::recon {
 namespace {
@@ -34,7 +37,8 @@ OsSqs::OsSqs(LinearSystem& system, ProjectionVector& b, VolumeVector& x, Vectors
 absl::StatusOr<std::unique_ptr<OsSqs>> OsSqs::Create(LinearSystem& system, ProjectionVector& b,
                                                      VolumeVector& x) {
   ISO_ASSIGN_OR_RETURN(VolumeVector ahead, system.NewVolume());
-  ISO_ASSIGN_OR_RETURN(VolumeVector gradient, system.NewVolume());
+  ISO_ASSIGN_OR_RETURN(VolumeVector gradient,
+                       SubsetsAreChunks(system.plan()) ? system.NewPiece() : system.NewVolume());
   ISO_ASSIGN_OR_RETURN(VolumeVector denominators, system.NewVolume());
   ISO_ASSIGN_OR_RETURN(ProjectionVector residual, system.NewChunk());
   ISO_ASSIGN_OR_RETURN(ProjectionVector weights, system.NewChunk());
@@ -56,7 +60,11 @@ absl::StatusOr<std::unique_ptr<OsSqs>> OsSqs::Create(LinearSystem& system, Proje
 }
 
 MethodNeeds OsSqs::Needs(const RefinementPlan& plan) {
-  return {.volumes = HasSubsets(plan) ? 5 : 3, .chunks = 2, .variation = true};
+  const int pieces = SubsetsAreChunks(plan);
+  return {.volumes = (HasSubsets(plan) ? 5 : 3) - pieces,
+          .pieces = pieces,
+          .chunks = 2,
+          .variation = true};
 }
 
 void OsSqs::AddPreparation(Agenda& agenda) {
@@ -64,8 +72,7 @@ void OsSqs::AddPreparation(Agenda& agenda) {
   if (HasSubsets(system_.plan())) most_ahead_ = kMostAheadOfSubsets;
   agenda.push_back([this]() -> absl::Status {
     ISO_RETURN_IF_ERROR(system_.Copy(x_, ahead_));
-    if (iterate_) ISO_RETURN_IF_ERROR(system_.Copy(x_, *iterate_));
-    return system_.Fill(1, gradient_);
+    return iterate_ ? system_.Copy(x_, *iterate_) : absl::OkStatus();
   });
   for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
     agenda.push_back([this, chunk] { return AddDenominators(chunk); });
@@ -86,7 +93,7 @@ absl::Status OsSqs::AddDenominators(int chunk) {
   ISO_ASSIGN_OR_RETURN(const double squared, system_.Dot(chunk, residual_, b_));
   squared_data_ += squared;
   ISO_RETURN_IF_ERROR(system_.Fill(chunk, 0, residual_));
-  ISO_RETURN_IF_ERROR(system_.Forward(gradient_, chunk, residual_));
+  ISO_RETURN_IF_ERROR(system_.SumRows(chunk, system_.AllOf(chunk), gradient_, residual_));
   ISO_ASSIGN_OR_RETURN(const double sum, system_.Dot(chunk, weights_, residual_));
   weighted_sum_ += sum;
   ISO_RETURN_IF_ERROR(system_.Multiply(chunk, weights_, residual_));
@@ -104,28 +111,37 @@ absl::Status OsSqs::InvertDenominators() {
       plan.settings.prior_strength * ScaleOfPriors(plan.grid, weighted_sum_ / volume).quadratic;
   // A voxel has two pairs along each axis, and (x_j - x_k)² is at most 2(x_j - m)² + 2(x_k - m)².
   const double curvature = 4 * prior_ * variation_->SquaredFactors();
-  ISO_RETURN_IF_ERROR(system_.Axpby(curvature, gradient_, 1, denominators_));
-  // Voxels that neither a ray nor a neighbour has a word on stay as they are.
-  return system_.Invert(0, denominators_);
+  return system_.OnPieces([&](int piece) -> absl::Status {
+    ops::Arithmetic& arithmetic = system_.arithmetic(plan.pieces[piece].device);
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * ones, gradient_.At(piece, Access::kOverwrite));
+    ISO_RETURN_IF_ERROR(system_.FillPiece(1, piece, *ones));
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * sums, denominators_.At(piece, Access::kUpdate));
+    ISO_RETURN_IF_ERROR(arithmetic.Axpby(curvature, *ones, 1, *sums));
+    // Voxels that neither a ray nor a neighbour has a word on stay as they are.
+    return arithmetic.Invert(0, *sums);
+  });
+}
+
+bool OsSqs::FirstOfSubset(int chunk) const {
+  return chunk == 0 || system_.chunks()[chunk - 1].subset != system_.chunks()[chunk].subset;
+}
+
+bool OsSqs::LastOfSubset(int chunk) const {
+  return chunk + 1 == system_.chunk_count() || FirstOfSubset(chunk + 1);
 }
 
 void OsSqs::AddPass(int pass, Agenda& agenda) {
   squared_residual_ = 0;
-  const auto& chunks = system_.chunks();
   for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
-    if (chunk == 0 || chunks[chunk - 1].subset != chunks[chunk].subset) {
-      agenda.push_back([this] { return system_.Fill(0, gradient_); });
-    }
-    agenda.push_back([this, chunk] { return AddViews(chunk); });
-    if (chunk + 1 == system_.chunk_count() || chunks[chunk + 1].subset != chunks[chunk].subset) {
-      agenda.push_back(
-          [this, pass, subset = chunks[chunk].subset] { return Update(pass, subset); });
-    }
+    agenda.push_back([this, pass, chunk]() -> absl::Status {
+      ISO_RETURN_IF_ERROR(Project(chunk));
+      return LastOfSubset(chunk) ? Update(pass, chunk) : AddViews(chunk);
+    });
   }
   agenda.push_back([this, pass] { return EndPass(pass); });
 }
 
-absl::Status OsSqs::AddViews(int chunk) {
+absl::Status OsSqs::Project(int chunk) {
   ISO_RETURN_IF_ERROR(SetWeights(chunk));
   ISO_RETURN_IF_ERROR(system_.Axpby(chunk, -1, b_, 0, residual_));
   ISO_RETURN_IF_ERROR(system_.Forward(ahead_, chunk, residual_));
@@ -133,30 +149,55 @@ absl::Status OsSqs::AddViews(int chunk) {
   ISO_RETURN_IF_ERROR(system_.Multiply(chunk, residual_, weights_));
   ISO_ASSIGN_OR_RETURN(const double squared, system_.Dot(chunk, weights_, residual_));
   squared_residual_ += squared;
-  return system_.Back(chunk, weights_, gradient_);
+  return system_.ReadyForBack(chunk, weights_);
 }
 
-absl::Status OsSqs::Update(int pass, int subset) {
+absl::StatusOr<ops::VolumeBuffer*> OsSqs::AddToGradient(int chunk, int piece) {
+  const bool first = FirstOfSubset(chunk);
+  ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * gradient,
+                       gradient_.At(piece, first ? Access::kOverwrite : Access::kUpdate));
+  if (first) ISO_RETURN_IF_ERROR(system_.FillPiece(0, piece, *gradient));
+  ISO_RETURN_IF_ERROR(system_.BackToPiece(chunk, system_.AllOf(chunk), weights_, piece, *gradient));
+  return gradient;
+}
+
+absl::Status OsSqs::AddViews(int chunk) {
+  return system_.OnPieces([&](int piece) { return AddToGradient(chunk, piece).status(); });
+}
+
+absl::Status OsSqs::Update(int pass, int chunk) {
   const IterativeSettings& settings = system_.plan().settings;
   const double subsets = static_cast<double>(system_.plan().subsets.size());
-  if (prior_ > 0) {
-    ISO_RETURN_IF_ERROR(variation_->AddHuberGradient(prior_ / subsets, settings.huber_delta_per_mm,
-                                                     ahead_, gradient_));
-  }
-  ISO_RETURN_IF_ERROR(settings.non_negative
-                          ? system_.MultiplyAddAbove(0, -subsets, denominators_, gradient_, ahead_)
-                          : system_.MultiplyAdd(-subsets, denominators_, gradient_, ahead_));
+  if (prior_ > 0) ISO_RETURN_IF_ERROR(variation_->StartVisit(ahead_));
   const double further = std::min(momentum_.Advance(), most_ahead_);
-  // z has x⁺ and x the former x; afterwards it is the other way round, but for the step further.
-  ISO_RETURN_IF_ERROR(system_.Axpby(1 + further, ahead_, -further, Iterate()));
+  // In the first pass the mean of the iterates that there are is better than what it began with.
+  VolumeVector* const mean = !iterate_ ? nullptr : pass == 0 ? &x_ : &*mean_;
+  const double share = 1. / (system_.chunks()[chunk].subset + 1);
+  ISO_RETURN_IF_ERROR(system_.OnPieces([&](int piece) -> absl::Status {
+    ops::Arithmetic& arithmetic = system_.arithmetic(system_.plan().pieces[piece].device);
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * gradient, AddToGradient(chunk, piece));
+    if (prior_ > 0) {
+      ISO_RETURN_IF_ERROR(variation_->AddHuberGradient(
+          prior_ / subsets, settings.huber_delta_per_mm, piece, ahead_, *gradient));
+    }
+    ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* denominators,
+                         denominators_.At(piece, Access::kRead));
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * ahead, ahead_.At(piece, Access::kUpdate));
+    ISO_RETURN_IF_ERROR(
+        settings.non_negative
+            ? arithmetic.MultiplyAddAbove(0, -subsets, *denominators, *gradient, *ahead)
+            : arithmetic.MultiplyAdd(-subsets, *denominators, *gradient, *ahead));
+    ISO_RETURN_IF_ERROR(gradient_.At(piece, Access::kLast).status());
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * iterate, Iterate().At(piece, Access::kUpdate));
+    ISO_RETURN_IF_ERROR(arithmetic.Axpby(1 + further, *ahead, -further, *iterate));
+    if (mean == nullptr) return absl::OkStatus();
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * to,
+                         mean->At(piece, share == 1 ? Access::kOverwrite : Access::kUpdate));
+    return arithmetic.Axpby(share, *ahead, 1 - share, *to);
+  }));
+  // z has x⁺ and x the former x; now it is the other way round, but for the step further.
   std::swap(Iterate(), ahead_);
-  return iterate_ ? AddToMean(pass, subset) : absl::OkStatus();
-}
-
-// In the first pass the mean of the iterates that there are is better than what it began with.
-absl::Status OsSqs::AddToMean(int pass, int subset) {
-  return system_.Axpby(1. / (subset + 1), *iterate_, 1 - 1. / (subset + 1),
-                       pass == 0 ? x_ : *mean_);
+  return absl::OkStatus();
 }
 
 absl::Status OsSqs::EndPass(int pass) {
@@ -187,9 +228,18 @@ absl::Status OsSqs::EndMean(bool worse) {
 
 // Between passes the gradient is free.
 absl::StatusOr<double> OsSqs::SquaredDistance(VolumeVector& a, VolumeVector& b) {
-  ISO_RETURN_IF_ERROR(system_.Copy(a, gradient_));
-  ISO_RETURN_IF_ERROR(system_.Axpby(-1, b, 1, gradient_));
-  return system_.Dot(gradient_, gradient_);
+  std::vector<double> squares(system_.plan().pieces.size());
+  ISO_RETURN_IF_ERROR(system_.OnPieces([&](int piece) -> absl::Status {
+    ops::Arithmetic& arithmetic = system_.arithmetic(system_.plan().pieces[piece].device);
+    ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* from, a.At(piece, Access::kRead));
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * distance, gradient_.At(piece, Access::kOverwrite));
+    ISO_RETURN_IF_ERROR(arithmetic.Copy(*from, *distance));
+    ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* to, b.At(piece, Access::kRead));
+    ISO_RETURN_IF_ERROR(arithmetic.Axpby(-1, *to, 1, *distance));
+    ISO_ASSIGN_OR_RETURN(squares[piece], arithmetic.Dot(*distance, *distance));
+    return gradient_.At(piece, Access::kLast).status();
+  }));
+  return std::accumulate(squares.begin(), squares.end(), 0.0);
 }
 
 PassFigures OsSqs::figures() const {

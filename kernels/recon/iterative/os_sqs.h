@@ -40,9 +40,15 @@ class OsSqs final : public Method {
   absl::Status SetWeights(int chunk);
   absl::Status AddDenominators(int chunk);
   absl::Status InvertDenominators();
+  bool FirstOfSubset(int chunk) const;
+  bool LastOfSubset(int chunk) const;
+  /// The residual, weighed.
+  absl::Status Project(int chunk);
+  /// A piece of the subset's gradient, with the chunk's views and those before.
+  absl::StatusOr<ops::VolumeBuffer*> AddToGradient(int chunk, int piece);
   absl::Status AddViews(int chunk);
-  absl::Status Update(int pass, int subset);
-  absl::Status AddToMean(int pass, int subset);
+  /// With the subset's last chunk.
+  absl::Status Update(int pass, int chunk);
   absl::Status EndPass(int pass);
   absl::Status EndMean(bool worse);
   absl::StatusOr<double> SquaredDistance(VolumeVector& a, VolumeVector& b);
@@ -54,7 +60,7 @@ class OsSqs final : public Method {
   std::optional<VolumeVector> iterate_;  // if it is not x
   std::optional<VolumeVector> mean_;     // of the present pass, but for the first
   VolumeVector ahead_;                   // z
-  VolumeVector gradient_;                // of the present subset
+  VolumeVector gradient_;                // of the present subset, perhaps for one piece
   VolumeVector denominators_;            // 1/D
   ProjectionVector residual_;            // of a chunk
   ProjectionVector weights_;             // of a chunk

@@ -9,6 +9,9 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/iterative/linear_operators.h"
 #include "kernels/recon/iterative/memory.h"
+#include "kernels/recon/iterative/method.h"
+#include "kernels/recon/iterative/residence/pass_cost.h"
+#include "kernels/recon/iterative/residence/residence.h"
 #include "kernels/recon/iterative/subsets.h"
 #include "kernels/recon/iterative/surroundings.h"
 
@@ -65,68 +68,21 @@ void ShareRows(int rows, std::vector<DeviceRows>& shares) {
   }
 }
 
-// One way of keeping the vectors.
-struct Residence {
-  int kept_column_sums = 0;
-  bool projections_in_host = false;
-  int piece_slices = 0;  // 0: a device's share is one piece, in its memory
-  int chunk_views = 0;
-};
-
-void Arrange(const Residence& residence, const VolumeGrid* around,
-             std::span<const ops::Device* const> devices, RefinementPlan& plan) {
-  plan.kept_column_sums = residence.kept_column_sums;
-  plan.projections_in_host = residence.projections_in_host;
-  plan.pieces_in_host = residence.piece_slices > 0;
-  plan.chunk_views = residence.chunk_views;
+// The pieces, at most so many slices each.
+void SetPieces(int slices, const VolumeGrid* around, int devices, int step, RefinementPlan& plan) {
   plan.pieces.clear();
-  const int count = static_cast<int>(devices.size());
-  const int step = devices[0]->traits().slab_slices;
-  const int slices = plan.pieces_in_host ? residence.piece_slices : plan.grid.nz;
-  AddPieces(plan.grid, false, count, step, slices, plan.pieces);
-  const int used = plan.pieces.back().device + 1;
-  if (around != nullptr) {
-    const int coarse = plan.pieces_in_host ? residence.piece_slices : around->nz;
-    AddPieces(*around, true, used, 1, coarse, plan.pieces);
-  }
-  plan.rows.assign(used, {});
-  for (int device = 0; device < used; ++device) plan.rows[device].seen = RowsOf(plan, device);
-  ShareRows(plan.acquisition.detector.rows, plan.rows);
+  AddPieces(plan.grid, false, devices, step, slices, plan.pieces);
+  if (around == nullptr) return;
+  AddPieces(*around, true, plan.pieces.back().device + 1, 1, slices, plan.pieces);
 }
 
-// In how many steps fewer column sums are kept.
-constexpr int kMostShares = 32;
-
-// From what needs most memory and least time to the opposite.
-std::vector<Residence> Residences(const RefinementPlan& plan, const ops::DeviceTraits& traits,
-                                  int devices) {
-  size_t subset = 0;
-  for (const auto& views : plan.subsets) subset = std::max(subset, views.size());
-  const int most = static_cast<int>(subset), chunk = std::min(traits.chunk_views, most);
-  // All column sums, or as many as there is room for.
-  std::vector<Residence> all;
-  const int subsets = static_cast<int>(plan.subsets.size());
-  for (int kept = subsets; kept > 0; kept -= (subsets + kMostShares - 1) / kMostShares) {
-    all.push_back({.kept_column_sums = kept, .chunk_views = chunk});
-  }
-  all.push_back({.chunk_views = chunk});
-  if (!traits.own_memory) return all;  // host memory is what it has
-  all.push_back({.projections_in_host = true, .chunk_views = chunk});
-  // Each chunk brings all pieces in: few and large chunks, and pieces as large as there is room.
-  // Two of a device's pieces are in its memory at once, so that there are at least three.
-  const int share = (plan.grid.nz + devices - 1) / devices;
-  for (const int fewest : {8, 1}) {
-    for (const bool projections_in_host : {false, true}) {
-      for (int views = most; views >= 1; views /= 2) {
-        for (int slices = (share + 2) / 3; slices >= fewest; slices /= 2) {
-          all.push_back({.projections_in_host = projections_in_host,
-                         .piece_slices = slices,
-                         .chunk_views = views});
-        }
-      }
-    }
-  }
-  return all;
+// The rows, which depend on each device's share alone.
+void SetRows(RefinementPlan& plan) {
+  int devices = 0;
+  for (const Piece& piece : plan.pieces) devices = std::max(devices, piece.device + 1);
+  plan.rows.assign(devices, {});
+  for (int device = 0; device < devices; ++device) plan.rows[device].seen = RowsOf(plan, device);
+  ShareRows(plan.acquisition.detector.rows, plan.rows);
 }
 
 // Sets what the devices' parts are, of the device that needs most.
@@ -144,20 +100,67 @@ absl::Status CountDeviceBytes(const ops::Registry& registry,
   return absl::OkStatus();
 }
 
-// The first way of keeping the vectors with which they fit.
+bool KeepsAllSums(const RefinementPlan& plan) {
+  return !NeedsOf(plan).column_sums ||
+         plan.kept_column_sums == static_cast<int>(plan.subsets.size());
+}
+
+// Keeps as many column sums as there is room for, none where pieces wait in host memory; even then
+// there may be too little room for the rest.
+absl::Status KeepColumnSums(int64_t limit, const ops::Registry& registry,
+                            std::span<const ops::Device* const> devices, RefinementPlan& plan) {
+  const bool may_keep = NeedsOf(plan).column_sums && !plan.pieces_in_host;
+  plan.kept_column_sums = may_keep ? static_cast<int>(plan.subsets.size()) : 0;
+  ISO_RETURN_IF_ERROR(CountDeviceBytes(registry, devices, plan));
+  int fit = 0, too_many = plan.kept_column_sums;
+  if (plan.peak_bytes <= limit || too_many == 0) return absl::OkStatus();
+  while (too_many - fit > 1) {
+    plan.kept_column_sums = (fit + too_many) / 2;
+    ISO_RETURN_IF_ERROR(CountDeviceBytes(registry, devices, plan));
+    (plan.peak_bytes <= limit ? fit : too_many) = plan.kept_column_sums;
+  }
+  plan.kept_column_sums = fit;
+  return CountDeviceBytes(registry, devices, plan);
+}
+
+// The fastest way of keeping the vectors with which they fit.
 absl::Status ChooseResidence(const VolumeGrid* around, const ops::Registry& registry,
                              std::span<const ops::Device* const> devices, RefinementPlan& plan) {
   int64_t limit = devices[0]->limits().memory_bytes, least = 0;
   for (const ops::Device* device : devices) limit = std::min(limit, device->limits().memory_bytes);
   const ops::DeviceTraits traits = devices[0]->traits();
-  for (const Residence& residence : Residences(plan, traits, static_cast<int>(devices.size()))) {
+  const int count = static_cast<int>(devices.size());
+  const auto arrange = [&](const Residence& residence) {
+    plan.projections_in_host = residence.projections_in_host;
+    plan.pieces_in_host = residence.pieces_in_host;
+    plan.chunk_views = residence.chunk_views;
+    SetPieces(residence.piece_slices, around, count, traits.slab_slices, plan);
+    return KeepColumnSums(limit, registry, devices, plan);
+  };
+  const int all_slices = around == nullptr ? plan.grid.nz : std::max(plan.grid.nz, around->nz);
+  SetPieces(all_slices, around, count, traits.slab_slices, plan);
+  SetRows(plan);
+  const int share = std::ranges::max_element(plan.pieces, {}, [](const Piece& piece) {
+                      return piece.grid.nz;
+                    })->grid.nz;
+  const std::vector<Residence> all = Residences(plan, traits, share);
+  const Residence* best = nullptr;
+  double least_cost = 0;
+  for (const Residence& residence : all) {
     // Frames that come between early passes go into projections that are in use.
     if (residence.projections_in_host && !plan.early_frames.empty()) continue;
-    Arrange(residence, around, devices, plan);
-    ISO_RETURN_IF_ERROR(CountDeviceBytes(registry, devices, plan));
-    if (plan.peak_bytes <= limit) return absl::OkStatus();
+    ISO_RETURN_IF_ERROR(arrange(residence));
     least = least == 0 ? plan.peak_bytes : std::min(least, plan.peak_bytes);
+    if (plan.peak_bytes > limit) continue;
+    const double cost = PassCost(plan, NeedsOf(plan));
+    if (best == nullptr || cost < least_cost) {
+      best = &residence;
+      least_cost = cost;
+    }
+    // Nothing is faster than all memory.
+    if (&residence == &all.front() && KeepsAllSums(plan)) return absl::OkStatus();
   }
+  if (best != nullptr) return arrange(*best);
   return absl::ResourceExhaustedError(
       absl::StrCat(AlgorithmName(plan.settings.algorithm), " of a volume of ", plan.grid.nx, "x",
                    plan.grid.ny, "x", plan.grid.nz, " needs ", BytesText(least),

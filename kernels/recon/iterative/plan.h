@@ -42,7 +42,7 @@ struct RefinementPlan : RefinementBasis {
   std::vector<Piece> pieces;     // first those of the result, in order of their slices
   std::vector<DeviceRows> rows;  // by device
   /// Not all pieces of a device, or not all projections, fit into its memory: they wait in host
-  /// memory.
+  /// memory. A device may have several pieces in its memory, too: projectors take less for each.
   bool pieces_in_host = false;
   bool projections_in_host = false;
   /// Of so many subsets, the first ones, Aᵀ1 stays in memory; of the others it is computed again

@@ -55,9 +55,9 @@ class Refinement {
   /// are not finite, a volume beside early passes from zero).
   virtual absl::Status Start(HostView3<const float> hounsfield) = 0;
 
-  /// The next part of the work: chunk_views views forward or back, or an update of the volume. It
-  /// may go on after the call; one step at most is under way. True when the last pass has ended or
-  /// a criterion of the settings is met.
+  /// The next part of the work: chunk_views views, forward and back, and the update of the volume
+  /// that they complete. It may go on after the call; one step at most is under way. True when the
+  /// last pass has ended or a criterion of the settings is met.
   virtual absl::StatusOr<bool> Step() = 0;
 
   /// Of the passes that have ended.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/iterative/residence/residence.h"
 
 namespace isocenter::recon {
 
@@ -12,11 +13,18 @@ namespace {
 
 bool HasEarlyPasses(const RefinementPlan& plan) { return !plan.early_frames.empty(); }
 
-// Volumes of inverse column sums: of the subsets whose sums stay, and one that the others share;
-// early passes have the inverse there, as the sums go on growing.
-int ColumnSums(const RefinementPlan& plan) {
-  const int all = plan.kept_column_sums + 1;
-  return HasEarlyPasses(plan) ? all : std::min(all, static_cast<int>(plan.subsets.size()));
+bool KeepsAllColumns(const RefinementPlan& plan) {
+  return plan.kept_column_sums == static_cast<int>(plan.subsets.size());
+}
+
+// Early passes have inverse sums there while the sums themselves go on growing.
+bool HasPresentColumns(const RefinementPlan& plan) {
+  return !KeepsAllColumns(plan) || HasEarlyPasses(plan);
+}
+
+// ASD-POCS has its gradient in the volume of the update.
+bool UpdatesPieces(const RefinementPlan& plan) {
+  return SubsetsAreChunks(plan) && plan.settings.algorithm != Algorithm::kAsdPocs;
 }
 
 bool HasMomentum(const RefinementPlan& plan) { return plan.settings.momentum > 0; }
@@ -41,64 +49,76 @@ Sart::Sart(LinearSystem& system, ProjectionVector& b, VolumeVector& x, VolumeVec
 
 absl::StatusOr<std::unique_ptr<Sart>> Sart::Create(LinearSystem& system, ProjectionVector& b,
                                                    VolumeVector& x) {
-  ISO_ASSIGN_OR_RETURN(VolumeVector update, system.NewVolume());
+  const RefinementPlan& plan = system.plan();
+  ISO_ASSIGN_OR_RETURN(VolumeVector update,
+                       UpdatesPieces(plan) ? system.NewPiece() : system.NewVolume());
   ISO_ASSIGN_OR_RETURN(ProjectionVector rows, system.NewProjections());
   ISO_ASSIGN_OR_RETURN(ProjectionVector residual, system.NewChunk());
   std::unique_ptr<Sart> self(
       new Sart(system, b, x, std::move(update), std::move(rows), std::move(residual)));
-  if (HasMomentum(system.plan())) {
+  if (HasMomentum(plan)) {
     ISO_ASSIGN_OR_RETURN(self->ahead_, system.NewVolume());
   }
-  if (HasEarlyPasses(system.plan())) {
+  if (HasEarlyPasses(plan)) {
     ISO_ASSIGN_OR_RETURN(self->new_rows_, system.NewChunk());
   }
-  for (int i = 0; i < ColumnSums(system.plan()); ++i) {
+  for (int i = 0; i < plan.kept_column_sums; ++i) {
     ISO_ASSIGN_OR_RETURN(VolumeVector sums, system.NewVolume());
     self->columns_.push_back(std::move(sums));
+  }
+  if (HasPresentColumns(plan)) {
+    ISO_ASSIGN_OR_RETURN(self->present_columns_,
+                         SubsetsAreChunks(plan) ? system.NewPiece() : system.NewVolume());
+  }
+  if (!KeepsAllColumns(plan)) {
+    ISO_ASSIGN_OR_RETURN(self->rays_, system.NewChunk());
   }
   return self;
 }
 
 MethodNeeds Sart::Needs(const RefinementPlan& plan) {
-  return {.volumes = 1 + HasMomentum(plan) + ColumnSums(plan),
-          .projections = 1,
-          .chunks = 1 + HasEarlyPasses(plan)};
-}
-
-bool Sart::FirstOfSubset(int chunk) const {
-  return chunk == 0 || system_.chunks()[chunk - 1].subset != system_.chunks()[chunk].subset;
-}
-
-bool Sart::LastOfSubset(int chunk) const {
-  return chunk + 1 == system_.chunk_count() || FirstOfSubset(chunk + 1);
+  const int pieces = UpdatesPieces(plan) + (HasPresentColumns(plan) && SubsetsAreChunks(plan));
+  return {
+      .volumes = 1 + HasPresentColumns(plan) - pieces + HasMomentum(plan) + plan.kept_column_sums,
+      .pieces = pieces,
+      .projections = 1,
+      .chunks = 1 + !KeepsAllColumns(plan) + HasEarlyPasses(plan),
+      .column_sums = true};
 }
 
 bool Sart::Keeps(int subset) const { return subset < system_.plan().kept_column_sums; }
 
-VolumeVector& Sart::ColumnsOf(int subset) {
-  return Keeps(subset) ? columns_[subset] : columns_.back();
-}
-
-Sart::Views Sart::Among(int chunk, int frames) const {
-  const std::vector<int>& views = system_.chunks()[chunk].views;
-  return {0, static_cast<int>(std::ranges::lower_bound(views, frames) - views.begin())};
+std::vector<Sart::Share> Sart::SharesOf(int frames) const {
+  std::vector<Share> shares;
+  for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
+    const ViewChunk& of = system_.chunks()[chunk];
+    const auto there = std::ranges::lower_bound(of.views, frames) - of.views.begin();
+    if (there == 0) continue;
+    const bool first = shares.empty() || shares.back().subset != of.subset;
+    if (!first) shares.back().last = false;
+    shares.push_back({.subset = of.subset,
+                      .chunk = chunk,
+                      .views = {0, static_cast<int>(there)},
+                      .first = first,
+                      .last = true});
+  }
+  return shares;
 }
 
 void Sart::AddWeights(int frames, Agenda& agenda) {
-  if (frames == weighed_) return;
-  agenda.push_back([this] { return system_.Fill(1, update_); });
-  for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
-    const int first = Among(chunk, weighed_).count;
-    const Views views{first, Among(chunk, frames).count - first};
-    if (views.count == 0) continue;
-    agenda.push_back([this, chunk, views] { return WeighViews(chunk, views); });
+  for (const Share& share : SharesOf(frames)) {
+    const std::vector<int>& views = system_.chunks()[share.chunk].views;
+    const int first = static_cast<int>(std::ranges::lower_bound(views, weighed_) - views.begin());
+    const Views added{first, share.views.count - first};
+    if (added.count == 0) continue;
+    agenda.push_back([this, chunk = share.chunk, added] { return WeighViews(chunk, added); });
   }
   weighed_ = frames;
 }
 
 absl::Status Sart::WeighViews(int chunk, const Views& views) {
   ISO_RETURN_IF_ERROR(system_.Fill(chunk, 0, *new_rows_));
-  ISO_RETURN_IF_ERROR(system_.Forward(update_, chunk, views, *new_rows_));
+  ISO_RETURN_IF_ERROR(system_.SumRows(chunk, views, update_, *new_rows_));
   ISO_RETURN_IF_ERROR(system_.Invert(chunk, row_threshold_, *new_rows_));
   ISO_RETURN_IF_ERROR(system_.Place(chunk, views, *new_rows_, rows_));
   if (!Keeps(system_.chunks()[chunk].subset)) return absl::OkStatus();
@@ -109,18 +129,7 @@ void Sart::AddEarlyPass(int frames, Agenda& agenda) {
   AddWeights(frames, agenda);
   // The volume that they would begin with is there after the last frame.
   if (system_.plan().settings.warm_start) return;
-  bool some = false;  // of the subset's views
-  for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
-    const Views views = Among(chunk, frames);
-    some = views.count > 0 || (some && !FirstOfSubset(chunk));
-    if (views.count > 0) {
-      agenda.push_back([this, chunk, views] { return AddViews(chunk, views); });
-    }
-    if (!LastOfSubset(chunk) || !some) continue;
-    agenda.push_back([this, subset = system_.chunks()[chunk].subset] {
-      return Update(subset, /*whole=*/false, system_.plan().settings.relaxation);
-    });
-  }
+  AddSubsets(frames, /*whole=*/false, system_.plan().settings.relaxation, agenda);
 }
 
 void Sart::AddPreparation(Agenda& agenda) {
@@ -134,10 +143,7 @@ void Sart::AddPreparation(Agenda& agenda) {
       return SumData();
     });
   } else {
-    agenda.push_back([this]() -> absl::Status {
-      if (LooksAhead()) ISO_RETURN_IF_ERROR(system_.Copy(x_, *ahead_));
-      return system_.Fill(1, update_);
-    });
+    if (LooksAhead()) agenda.push_back([this] { return system_.Copy(x_, *ahead_); });
     for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
       agenda.push_back([this, chunk] { return SumRows(chunk); });
     }
@@ -162,7 +168,7 @@ absl::Status Sart::SumData() {
 
 absl::Status Sart::SumRows(int chunk) {
   ISO_RETURN_IF_ERROR(system_.Fill(chunk, 0, rows_));
-  ISO_RETURN_IF_ERROR(system_.Forward(update_, chunk, rows_));
+  ISO_RETURN_IF_ERROR(system_.SumRows(chunk, system_.AllOf(chunk), update_, rows_));
   ISO_RETURN_IF_ERROR(system_.Invert(chunk, row_threshold_, rows_));
   ISO_ASSIGN_OR_RETURN(const double squared, system_.Dot(chunk, b_, b_));
   squared_data_ += squared;
@@ -170,59 +176,97 @@ absl::Status Sart::SumRows(int chunk) {
 }
 
 absl::Status Sart::SumColumns(int chunk, const Views& views, ProjectionVector& inverse_rows) {
-  // One for the rays that count, zero for the others.
-  ISO_RETURN_IF_ERROR(system_.Copy(chunk, inverse_rows, residual_));
-  ISO_RETURN_IF_ERROR(system_.Invert(chunk, 0, residual_));
-  ISO_RETURN_IF_ERROR(system_.Multiply(chunk, inverse_rows, residual_));
-  return system_.Back(chunk, views, residual_, ColumnsOf(system_.chunks()[chunk].subset));
+  ISO_RETURN_IF_ERROR(FindRays(chunk, inverse_rows, residual_));
+  return system_.Back(chunk, views, residual_, columns_[system_.chunks()[chunk].subset]);
+}
+
+absl::Status Sart::FindRays(int chunk, ProjectionVector& inverse_rows, ProjectionVector& rays) {
+  ISO_RETURN_IF_ERROR(system_.Copy(chunk, inverse_rows, rays));
+  ISO_RETURN_IF_ERROR(system_.Invert(chunk, 0, rays));
+  return system_.Multiply(chunk, inverse_rows, rays);
 }
 
 void Sart::AddPass(int pass, Agenda& agenda) {
   const IterativeSettings& settings = system_.plan().settings;
-  const double relaxation = settings.relaxation * std::pow(settings.relaxation_decay, pass);
   squared_residual_ = 0;
-  for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
-    agenda.push_back([this, chunk] { return AddViews(chunk, system_.AllOf(chunk)); });
-    if (!LastOfSubset(chunk)) continue;
-    agenda.push_back([this, subset = system_.chunks()[chunk].subset, relaxation] {
-      return Update(subset, /*whole=*/true, relaxation);
+  AddSubsets(system_.plan().views(), /*whole=*/true,
+             settings.relaxation * std::pow(settings.relaxation_decay, pass), agenda);
+}
+
+void Sart::AddSubsets(int frames, bool whole, double relaxation, Agenda& agenda) {
+  for (const Share& share : SharesOf(frames)) {
+    agenda.push_back([this, share, whole, relaxation]() -> absl::Status {
+      ISO_RETURN_IF_ERROR(Project(share));
+      return share.last ? Update(share, whole, relaxation) : AddShare(share);
     });
   }
 }
 
-absl::Status Sart::AddViews(int chunk, const Views& views) {
-  const int subset = system_.chunks()[chunk].subset;
-  const bool keep = Keeps(subset);
-  if (FirstOfSubset(chunk)) {
-    ISO_RETURN_IF_ERROR(system_.Fill(0, update_));
-    if (!keep) ISO_RETURN_IF_ERROR(system_.Fill(0, ColumnsOf(subset)));
-  }
-  if (!keep) ISO_RETURN_IF_ERROR(SumColumns(chunk, views, rows_));
+absl::Status Sart::Project(const Share& share) {
+  const int chunk = share.chunk;
   ISO_RETURN_IF_ERROR(system_.Axpby(chunk, -1, b_, 0, residual_));
-  ISO_RETURN_IF_ERROR(system_.Forward(StepsFrom(), chunk, views, residual_));
+  ISO_RETURN_IF_ERROR(system_.Forward(StepsFrom(), chunk, share.views, residual_));
   ISO_ASSIGN_OR_RETURN(const double squared, system_.Dot(chunk, residual_, residual_));
   squared_residual_ += squared;
   ISO_RETURN_IF_ERROR(system_.Multiply(chunk, rows_, residual_));
-  return system_.Back(chunk, views, residual_, update_);
+  ISO_RETURN_IF_ERROR(system_.ReadyForBack(chunk, residual_));
+  if (Keeps(share.subset)) return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(FindRays(chunk, rows_, *rays_));
+  return system_.ReadyForBack(chunk, *rays_);
 }
 
-absl::Status Sart::Update(int subset, bool whole, double relaxation) {
-  VolumeVector& columns = whole ? ColumnsOf(subset) : columns_.back();
-  if (Keeps(subset) && !whole) ISO_RETURN_IF_ERROR(system_.Copy(columns_[subset], columns));
-  if (!Keeps(subset) || !whole) {
-    ISO_RETURN_IF_ERROR(system_.Invert(column_threshold_, columns));
+absl::StatusOr<ops::VolumeBuffer*> Sart::Add(const Share& share, ProjectionVector& y, int piece,
+                                             VolumeVector& sums) {
+  ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * volume,
+                       sums.At(piece, share.first ? Access::kOverwrite : Access::kUpdate));
+  if (share.first) ISO_RETURN_IF_ERROR(system_.FillPiece(0, piece, *volume));
+  ISO_RETURN_IF_ERROR(system_.BackToPiece(share.chunk, share.views, y, piece, *volume));
+  return share.last ? sums.At(piece, Access::kLast) : volume;
+}
+
+absl::Status Sart::AddShare(const Share& share) {
+  return system_.OnPieces([&](int piece) -> absl::Status {
+    if (!Keeps(share.subset)) {
+      ISO_RETURN_IF_ERROR(Add(share, *rays_, piece, *present_columns_).status());
+    }
+    return Add(share, residual_, piece, update_).status();
+  });
+}
+
+absl::StatusOr<const ops::VolumeBuffer*> Sart::InverseColumns(const Share& share, bool whole,
+                                                              int piece) {
+  if (Keeps(share.subset) && whole) return columns_[share.subset].At(piece, Access::kRead);
+  ops::Arithmetic& arithmetic = system_.arithmetic(system_.plan().pieces[piece].device);
+  ops::VolumeBuffer* sums = nullptr;
+  if (Keeps(share.subset)) {
+    ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* grown,
+                         columns_[share.subset].At(piece, Access::kRead));
+    ISO_ASSIGN_OR_RETURN(sums, present_columns_->At(piece, Access::kOverwrite));
+    ISO_RETURN_IF_ERROR(arithmetic.Copy(*grown, *sums));
+  } else {
+    ISO_ASSIGN_OR_RETURN(sums, Add(share, *rays_, piece, *present_columns_));
   }
+  ISO_RETURN_IF_ERROR(arithmetic.Invert(column_threshold_, *sums));
+  return sums;
+}
+
+absl::Status Sart::Update(const Share& share, bool whole, double relaxation) {
   const IterativeSettings& settings = system_.plan().settings;
-  // What was back-projected is A z - b.
-  VolumeVector& z = StepsFrom();
-  ISO_RETURN_IF_ERROR(settings.non_negative
-                          ? system_.MultiplyAddAbove(0, -relaxation, columns, update_, z)
-                          : system_.MultiplyAdd(-relaxation, columns, update_, z));
-  if (!LooksAhead()) return absl::OkStatus();
-  // z has the new x and x the former one; afterwards it is the other way round, but for the look
-  // ahead.
-  ISO_RETURN_IF_ERROR(system_.Axpby(1 + settings.momentum, z, -settings.momentum, x_));
-  std::swap(x_, z);
+  ISO_RETURN_IF_ERROR(system_.OnPieces([&](int piece) -> absl::Status {
+    ops::Arithmetic& arithmetic = system_.arithmetic(system_.plan().pieces[piece].device);
+    ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* columns, InverseColumns(share, whole, piece));
+    ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* update, Add(share, residual_, piece, update_));
+    // What was back-projected is A z - b.
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * z, StepsFrom().At(piece, Access::kUpdate));
+    ISO_RETURN_IF_ERROR(settings.non_negative
+                            ? arithmetic.MultiplyAddAbove(0, -relaxation, *columns, *update, *z)
+                            : arithmetic.MultiplyAdd(-relaxation, *columns, *update, *z));
+    if (!LooksAhead()) return absl::OkStatus();
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * x, x_.At(piece, Access::kUpdate));
+    return arithmetic.Axpby(1 + settings.momentum, *z, -settings.momentum, *x);
+  }));
+  // z has the new x and x the former one; now it is the other way round, but for the look ahead.
+  if (LooksAhead()) std::swap(x_, *ahead_);
   return absl::OkStatus();
 }
 

@@ -40,6 +40,11 @@ int64_t VolumeVector::DeviceBytes(const RefinementPlan& plan, int device, const 
   return HostParts<VolumeParts>::Rooms(pieces) * on.VolumeBytes(LargestPiece(plan, device));
 }
 
+int64_t VolumeVector::OnePieceDeviceBytes(const RefinementPlan& plan, int device,
+                                          const ops::Device& on) {
+  return on.VolumeBytes(LargestPiece(plan, device));
+}
+
 int64_t VolumeVector::HostBytes(const RefinementPlan& plan) {
   int64_t bytes = 0;
   for (const Piece& piece : plan.pieces) bytes += VolumeBytes(piece.grid);
@@ -69,9 +74,24 @@ absl::StatusOr<VolumeVector> VolumeVector::Create(const RefinementPlan& plan,
   return vector;
 }
 
+absl::StatusOr<VolumeVector> VolumeVector::CreateForOnePiece(
+    const RefinementPlan& plan, std::span<ops::Session* const> sessions) {
+  VolumeVector vector(plan);
+  for (int device = 0; device < plan.devices(); ++device) {
+    ISO_ASSIGN_OR_RETURN(vector.one_piece_.emplace_back(),
+                         sessions[device]->NewVolume(LargestPiece(plan, device)));
+  }
+  return vector;
+}
+
 absl::StatusOr<ops::VolumeBuffer*> VolumeVector::At(int piece, Access access) {
-  if (in_host_.empty()) return volumes_[piece].get();
-  return in_host_[plan_->pieces[piece].device]->At(index_[piece], access);
+  if (!volumes_.empty()) return volumes_[piece].get();
+  const int device = plan_->pieces[piece].device;
+  if (!in_host_.empty()) return in_host_[device]->At(index_[piece], access);
+  ops::VolumeBuffer* const volume = one_piece_[device].get();
+  const VolumeGrid& grid = plan_->pieces[piece].grid;
+  if (volume->grid() != grid) ISO_RETURN_IF_ERROR(volume->Reshape(grid));
+  return volume;
 }
 
 absl::Status VolumeVector::Flush() {
@@ -85,7 +105,7 @@ absl::Status VolumeVector::CopySlice(int piece, int slice, ops::Arithmetic& arit
     return arithmetic.CopySlices(*volumes_[piece], slice, 1, to, 0);
   }
   HostParts<VolumeParts>& parts = *in_host_[plan_->pieces[piece].device];
-  return to.Upload(0, parts.InHost(index_[piece]).slices(slice, 1));
+  return to.StartUpload(0, parts.InHost(index_[piece]).slices(slice, 1));
 }
 
 Shape3 ProjectionVector::ShapeOf(int chunk, int device) const {

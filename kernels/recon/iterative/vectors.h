@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
-#include "kernels/recon/iterative/host_parts.h"
 #include "kernels/recon/iterative/plan.h"
+#include "kernels/recon/iterative/residence/host_parts.h"
 #include "kernels/recon/iterative/subsets.h"
 
 namespace isocenter::recon {
@@ -20,15 +20,20 @@ VolumeGrid LargestPiece(const RefinementPlan& plan, int device);
 Shape3 LargestStack(const RefinementPlan& plan, std::span<const ViewChunk> chunks, int device);
 
 /// A vector like x: one volume for each piece of the plan. Where pieces wait in host memory, each
-/// device has rooms for those that are worked on and come next (host_parts.h). Parts of different
-/// devices may be used by different threads.
+/// device has rooms for those that are worked on and come next (residence/host_parts.h). Parts of
+/// different devices may be used by different threads.
 class VolumeVector {
  public:
-  /// Zero. `sessions` by device; all must outlive the vector. Errors: RESOURCE_EXHAUSTED.
+  /// Of all pieces, or of each device's piece that is worked on only: then all pieces of a device
+  /// have the same memory, and what is written to one is there until another is asked for. Zero.
+  /// `sessions` by device; all must outlive the vector. Errors: RESOURCE_EXHAUSTED.
   static absl::StatusOr<VolumeVector> Create(const RefinementPlan& plan,
                                              std::span<ops::Session* const> sessions);
-  /// What Create takes of a device's memory, and of the host's.
+  static absl::StatusOr<VolumeVector> CreateForOnePiece(const RefinementPlan& plan,
+                                                        std::span<ops::Session* const> sessions);
+  /// What they take of a device's memory, and Create of the host's.
   static int64_t DeviceBytes(const RefinementPlan& plan, int device, const ops::Device& on);
+  static int64_t OnePieceDeviceBytes(const RefinementPlan& plan, int device, const ops::Device& on);
   static int64_t HostBytes(const RefinementPlan& plan);
 
   /// The piece in its device's memory, valid until another piece of the same device is asked for.
@@ -44,8 +49,10 @@ class VolumeVector {
   explicit VolumeVector(const RefinementPlan& plan) : plan_(&plan) {}
 
   const RefinementPlan* plan_;
-  std::vector<std::unique_ptr<ops::VolumeBuffer>> volumes_;       // by piece, or none
-  std::vector<std::unique_ptr<HostParts<VolumeParts>>> in_host_;  // by device, or none
+  // One of these.
+  std::vector<std::unique_ptr<ops::VolumeBuffer>> volumes_;       // by piece
+  std::vector<std::unique_ptr<HostParts<VolumeParts>>> in_host_;  // by device
+  std::vector<std::unique_ptr<ops::VolumeBuffer>> one_piece_;     // by device
   std::vector<int> index_;  // of each piece among those of its device
 };
 

@@ -38,7 +38,7 @@ class DivisionTest : public testing::TestWithParam<Algorithm> {
 
   // Rows finer than columns: a device's slices are seen in a part of them.
   const SmallScan scan_ = [] {
-    SmallScan scan = MakeSmallScan(14, 342, 8);
+    SmallScan scan = MakeSmallScan(14, 342, 12);
     scan.acquisition.detector.rows = 56;
     scan.acquisition.detector.pitch_v_mm = 3;
     scan.acquisition.trajectory = *MakeWobblingOrbit({.views = 14,
@@ -100,8 +100,9 @@ TEST_P(DivisionTest, WhatWaitsInHostMemoryMakesNoDifference) {
       EXPECT_EQ(plan.status().code(), absl::StatusCode::kResourceExhausted) << plan.status();
       break;
     }
-    const std::string way = absl::StrCat(plan->kept_column_sums, plan->projections_in_host,
-                                         plan->pieces_in_host, "/", plan->pieces.size());
+    const std::string way =
+        absl::StrCat(plan->kept_column_sums, plan->projections_in_host, plan->pieces_in_host, "/",
+                     plan->pieces.size(), "/", plan->chunk_views);
     if (!ways.insert(way).second) continue;
     const Refined divided = RefineOn(scan_, settings, {&small});
     ASSERT_TRUE(divided.status.ok()) << divided.status;
@@ -115,12 +116,11 @@ TEST_P(DivisionTest, WhatWaitsInHostMemoryMakesNoDifference) {
       return absl::StartsWith(way, kept_and_in_host);
     });
   };
-  // Without column sums (where there are any), with projections in host memory, with pieces there.
   EXPECT_TRUE(was("011")) << "never all of it in host memory";
   EXPECT_GE(ways.size(), 2u);
-  // Column sums of one of three subsets, with a volume that the other two share, and of none.
+  // Column sums of all three subsets, of one, with a volume that the other two share, and of none.
   if (GetParam() == Algorithm::kOsSart) {
-    for (const char* way : {"100", "000"}) {
+    for (const char* way : {"310", "110", "010"}) {
       EXPECT_TRUE(was(way)) << way << " is not among " << absl::StrJoin(ways, ", ");
     }
   }
@@ -156,6 +156,62 @@ TEST_P(DivisionTest, TheSameBitsTwice) {
   ASSERT_TRUE(once.status.ok()) << once.status;
   EXPECT_EQ(once.hounsfield, twice.hounsfield);
 }
+
+using Stepped = std::tuple<Algorithm, double>;  // with what momentum
+
+class SubsetsTest : public testing::TestWithParam<Stepped> {};
+
+// Where a subset is one chunk, its update goes from piece to piece: in the device's memory and in
+// the host's, with coarse surroundings, and on several devices.
+TEST_P(SubsetsTest, PieceAfterPieceIsTheSame) {
+  SmallScan scan = MakeSmallScan(14, 342, 16);
+  IterativeSettings settings = SettingsFor(std::get<0>(GetParam()));
+  settings.subsets = settings.algorithm == Algorithm::kSart ? 0 : 7;
+  settings.momentum = std::get<1>(GetParam());
+  for (const int surroundings : {0, 2}) {
+    settings.surroundings_factor = surroundings;
+    OwnMemoryDevice ample;
+    const Refined whole = RefineOn(scan, settings, {&ample});
+    ASSERT_TRUE(whole.status.ok()) << whole.status;
+    const size_t subset = whole.plan.subsets[0].size();
+    std::set<std::tuple<bool, size_t, int>> ways;
+    for (const size_t count : {1, 2}) {
+      for (int64_t limit = whole.plan.peak_bytes; limit > 0; limit = limit * 39 / 40) {
+        OwnMemoryDevice first(limit), second(limit);
+        std::vector<ops::Device*> devices{&first, &second};
+        devices.resize(count);
+        const auto plan =
+            MakeRefinementPlan(scan.acquisition, scan.grid, {}, settings, TestRegistry(), devices);
+        if (!plan.ok()) break;
+        if (plan->chunk_views < static_cast<int>(subset) || plan->pieces.size() <= count ||
+            !ways.insert({plan->pieces_in_host, count, plan->kept_column_sums}).second) {
+          continue;
+        }
+        const Refined divided = RefineOn(scan, settings, devices);
+        ASSERT_TRUE(divided.status.ok()) << divided.status;
+        EXPECT_LE(first.allocated_bytes(), limit);
+        EXPECT_LE(second.allocated_bytes(), limit);
+        EXPECT_LT(LargestDifference(divided.hounsfield, whole.hounsfield), 0.05) << limit;
+        for (size_t i = 0; i < whole.reports.size(); ++i) {
+          EXPECT_NEAR(divided.reports[i].relative_residual, whole.reports[i].relative_residual,
+                      1e-5);
+        }
+      }
+    }
+    for (const bool in_host : {false, true}) {
+      for (const size_t count : {1, 2}) {
+        EXPECT_TRUE(ways.contains({in_host, count, 0})) << in_host << " on " << count;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, SubsetsTest,
+                         testing::Values(Stepped{Algorithm::kSart, 0},
+                                         Stepped{Algorithm::kOsSart, 0},
+                                         Stepped{Algorithm::kOsSart, 0.5},
+                                         Stepped{Algorithm::kOsSqs, 0},
+                                         Stepped{Algorithm::kAsdPocs, 0}));
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, DivisionTest,
                          testing::Values(Algorithm::kSirt, Algorithm::kSart, Algorithm::kOsSart,

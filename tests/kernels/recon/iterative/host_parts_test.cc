@@ -1,4 +1,4 @@
-#include "kernels/recon/iterative/host_parts.h"
+#include "kernels/recon/iterative/residence/host_parts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,14 +29,16 @@ LateVolume& At(HostParts<VolumeParts>& parts, int part, Access access) {
 
 TEST(HostParts, WhatComesNextIsCopiedBesideTheWork) {
   LateSession session;
-  const auto parts = MakeParts(session, 4);
+  const auto parts = MakeParts(session, 5);
   for (const int pass : {0, 1}) {
     session.log.clear();
-    for (int part = 0; part < 4; ++part) At(*parts, part, Access::kUpdate).Work();
+    for (int part = 0; part < 5; ++part) At(*parts, part, Access::kUpdate).Work();
     if (pass == 0) continue;
-    // Copies are asked for before the work that they go on beside; nothing is waited for.
-    EXPECT_THAT(session.log, ElementsAre("down 3", "up 1", "work", "down 0", "up 2", "work",
-                                         "down 1", "up 3", "work", "down 2", "up 0", "work"));
+    // Copies are asked for before the work that they go on beside: of the part before and, to a
+    // third room, of the next one. Nothing is waited for.
+    EXPECT_THAT(session.log,
+                ElementsAre("up 1", "down 4", "work", "up 2", "down 0", "work", "up 3", "down 1",
+                            "work", "up 4", "down 2", "work", "up 0", "down 3", "work"));
   }
 }
 
@@ -60,7 +62,7 @@ TEST(HostParts, WhatIsOverwrittenDoesNotCome) {
 }
 
 TEST(HostParts, AsManyPartsAsRoomsStay) {
-  for (const int count : {1, 2}) {
+  for (const int count : {1, 2, 3}) {
     LateSession session;
     const auto parts = MakeParts(session, count);
     EXPECT_EQ(HostParts<VolumeParts>::Rooms(count), count);

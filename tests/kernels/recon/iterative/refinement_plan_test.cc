@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "kernels/recon/iterative/method.h"
+#include "kernels/recon/iterative/residence/pass_cost.h"
 #include "kernels/recon/iterative/subsets.h"
 #include "kernels/recon/iterative/surroundings.h"
 #include "tests/kernels/recon/iterative/small_scan.h"
+#include "tests/kernels/recon/own_memory_device.h"
 
 namespace isocenter::recon {
 namespace {
@@ -106,6 +109,37 @@ TEST(RefinementPlan, EachRowIsOwnedOnceByADeviceThatSeesIt) {
     for (int row = rows.seen.first; row < rows.seen.end(); ++row) ++seen[row];
   }
   for (int row = 0; row < 220; ++row) EXPECT_EQ(owned[row], seen[row] > 0 ? 1 : 0) << row;
+}
+
+// The volume is large beside a subset's projections, as it is for patients.
+TEST(RefinementPlan, LessMemoryNeverMakesAFasterPlan) {
+  SmallScan scan = MakeSmallScan(48, 342, 24);
+  for (const Algorithm algorithm : {Algorithm::kOsSart, Algorithm::kOsSqs}) {
+    const IterativeSettings settings{.algorithm = algorithm, .subsets = 24, .warm_start = false};
+    const auto plan_on = [&](int64_t limit) {
+      OwnMemoryDevice device(limit);
+      ops::Device* const one = &device;
+      return MakeRefinementPlan(scan.acquisition, scan.grid, {}, settings, TestRegistry(),
+                                {&one, 1});
+    };
+    const auto whole = plan_on(0);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_EQ(whole->pieces.size(), 1u);
+    double cost = PassCost(*whole, NeedsOf(*whole));
+    bool several_in_device = false, several_in_host = false;
+    for (int64_t limit = whole->peak_bytes; limit > 0; limit = limit * 49 / 50) {
+      const auto plan = plan_on(limit);
+      if (!plan.ok()) break;
+      EXPECT_LE(plan->peak_bytes, limit);
+      const double slower = PassCost(*plan, NeedsOf(*plan));
+      EXPECT_GE(slower, cost) << limit;
+      cost = slower;
+      several_in_device |= plan->pieces.size() > 1 && !plan->pieces_in_host;
+      several_in_host |= plan->pieces_in_host;
+    }
+    EXPECT_TRUE(several_in_device);
+    EXPECT_TRUE(several_in_host);
+  }
 }
 
 TEST(Surroundings, LieAroundTheGridOnItsBorders) {

@@ -1,6 +1,7 @@
 // Parts of a vector that wait in host memory, and a device's rooms for those that are worked on.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -11,22 +12,26 @@
 namespace isocenter::recon {
 
 /// What is done to a part of a vector that is asked for. kOverwrite: what it held does not matter,
-/// and all of it is written.
-enum class Access { kRead, kUpdate, kOverwrite };
+/// and all of it is written. kLast: what it holds is not asked for again before it is overwritten.
+enum class Access { kRead, kUpdate, kOverwrite, kLast };
 
-/// What a device's part is like: its buffer, and what gives the buffer its shape.
+/// What a device's part is like: its buffer, what gives the buffer its shape, and in how many rooms
+/// parts take turns. Parts that are changed take three: one is worked on while the one before goes
+/// and the next comes, in both directions at once. Projections mostly come only.
 struct VolumeParts {
   using Buffer = ops::VolumeBuffer;
   using Form = VolumeGrid;
+  static constexpr int kRooms = 3;
 };
 struct ProjectionParts {
   using Buffer = ops::ProjectionStack;
   using Form = Shape3;
+  static constexpr int kRooms = 2;
 };
 
 /// One device's parts of a vector. Parts are mostly asked for in the order of their numbers, from
-/// the first again after the last. So there are two rooms: while one part is worked on, the other
-/// room's goes back to host memory and the next comes, beside the kernels. Not thread-safe.
+/// the first again after the last: while one part is worked on, the one before goes back to host
+/// memory and the next comes, beside the kernels. Not thread-safe.
 template <class Parts>
 class HostParts {
  public:
@@ -34,7 +39,7 @@ class HostParts {
   using Form = typename Parts::Form;
 
   /// How many parts have a room in the memory of a device that has `parts` of them.
-  static int Rooms(int parts) { return parts < 2 ? parts : 2; }
+  static int Rooms(int parts) { return std::min(parts, Parts::kRooms); }
 
   /// Zero. `largest` has room for each of `parts`; `session` must outlive them. Errors:
   /// RESOURCE_EXHAUSTED.

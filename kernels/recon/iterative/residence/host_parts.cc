@@ -1,4 +1,4 @@
-#include "kernels/recon/iterative/host_parts.h"
+#include "kernels/recon/iterative/residence/host_parts.h"
 
 #include <algorithm>
 #include <utility>
@@ -104,29 +104,36 @@ template <class Parts>
 absl::Status HostParts<Parts>::TurnTo(int part, Access access) {
   const int rooms = static_cast<int>(rooms_.size());
   const int there = RoomOf(part);
+  Room& left = rooms_[current_];
   current_ = there >= 0 ? there : (current_ + 1) % rooms;
   if (there < 0) ISO_RETURN_IF_ERROR(Bring(part, access, rooms_[current_]));
 
   // Copies wait for the work that was started before, not for that which is started on this part
   // from now on.
   const int next = (part + 1) % static_cast<int>(parts_.size());
-  if (RoomOf(next) >= 0) return absl::OkStatus();
-  Room& other = rooms_[(current_ + 1) % rooms];
-  return access == Access::kOverwrite ? WriteBack(other) : Bring(next, access, other);
+  const bool comes = RoomOf(next) < 0;
+  if (comes && access != Access::kOverwrite) {
+    ISO_RETURN_IF_ERROR(Bring(next, access, rooms_[(current_ + 1) % rooms]));
+  }
+  // Where every part has a room none has to go.
+  return rooms < static_cast<int>(parts_.size()) ? WriteBack(left) : absl::OkStatus();
 }
 
 template <class Parts>
 absl::StatusOr<typename Parts::Buffer*> HostParts<Parts>::At(int part, Access access) {
   if (rooms_[current_].part != part) ISO_RETURN_IF_ERROR(TurnTo(part, access));
   Room& room = rooms_[current_];
-  if (access != Access::kRead) room.changed = true;
+  if (access != Access::kRead) room.changed = access != Access::kLast;
   return room.buffer.get();
 }
 
 template <class Parts>
 absl::Status HostParts<Parts>::Flush() {
   for (Room& room : rooms_) ISO_RETURN_IF_ERROR(WriteBack(room));
-  return session_.Synchronize();
+  for (size_t part = 0; part < parts_.size(); ++part) {
+    ISO_RETURN_IF_ERROR(WaitForHost(static_cast<int>(part)));
+  }
+  return absl::OkStatus();
 }
 
 template class HostParts<VolumeParts>;
