@@ -1,6 +1,7 @@
 #include "kernels/recon/iterative/piecewise_variation.h"
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/base/status_macros.h"
 
@@ -115,6 +116,11 @@ absl::Status PiecewiseVariation::AddHuberGradient(double strength, double delta,
     ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * to, gradient.At(piece, Access::kUpdate));
     return VariationOf(piece).AddHuberGradient(strength, delta, own, neighbors, *to);
   });
+}
+
+absl::Status PiecewiseVariation::AddQuadraticGradient(double strength, VolumeVector& f,
+                                                      VolumeVector& gradient) {
+  return AddHuberGradient(strength, std::numeric_limits<float>::max(), f, gradient);
 }
 
 absl::StatusOr<double> PiecewiseVariation::Huber(double delta, VolumeVector& f) {

@@ -34,6 +34,8 @@ class PiecewiseVariation {
   absl::Status AddHuberGradient(double strength, double delta, VolumeVector& f,
                                 VolumeVector& gradient);
   absl::StatusOr<double> Huber(double delta, VolumeVector& f);
+  /// gradient += strength · ∂/∂f of half the squared differences, Huber's with an endless delta.
+  absl::Status AddQuadraticGradient(double strength, VolumeVector& f, VolumeVector& gradient);
   absl::Status AscendDual(double step, double bound, VolumeVector& f, const VolumeField& p);
   absl::Status AddDivergence(double step, const VolumeField& p, VolumeVector& f);
 
