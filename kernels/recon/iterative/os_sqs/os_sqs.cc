@@ -13,6 +13,9 @@ namespace {
 constexpr double kMostSubsetsAhead = 20;
 // After so many steps what is left is less than what subsets disagree about.
 constexpr int kStepsBeforeCorrection = 40;
+// Momentum is too long where iterates are further from their mean than a part of what the mean has
+// moved in a pass; squared.
+constexpr double kScatter = 0.25;
 // How much of what subsets disagreed about in the last pass is taken from their gradients.
 constexpr double kCorrectedShare = 0.7;
 
@@ -127,12 +130,11 @@ void OsSqs::AddPass(int pass, Agenda& agenda) {
 absl::Status OsSqs::BeginPass(int pass) {
   if (!subsets_) return absl::OkStatus();
   const int steps = pass * static_cast<int>(system_.plan().subsets.size());
-  if (corrected_passes_ > 0 || worse_ || steps >= kStepsBeforeCorrection) {
-    ++corrected_passes_;
-    if (worse_) corrected_passes_ *= 2;
-  }
-  most_ahead_ = std::max(0., 1 - (1 + corrected_passes_) / kMostSubsetsAhead);
-  return subsets_->correction.BeginPass(corrected_passes_ > 0 ? kCorrectedShare : 0);
+  const bool begins = shorter_ == 1 && (worse_ || steps >= kStepsBeforeCorrection);
+  if (begins || (shorter_ > 1 && scatters_)) ++shorter_;
+  if (shorter_ > 1 && worse_) shorter_ *= 2;
+  most_ahead_ = std::max(0., 1 - shorter_ / kMostSubsetsAhead);
+  return subsets_->correction.BeginPass(shorter_ > 1 ? kCorrectedShare : 0);
 }
 
 absl::Status OsSqs::BeginSubset() {
@@ -196,11 +198,19 @@ absl::Status OsSqs::BeginAnew() {
 
 // How far the mean has moved is left in the gradient, for ToUrgency.
 absl::Status OsSqs::EndMean(int pass) {
-  ISO_RETURN_IF_ERROR(system_.Copy(x_, gradient_));
-  ISO_RETURN_IF_ERROR(system_.Axpby(-1, subsets_->mean, 1, gradient_));
-  ISO_ASSIGN_OR_RETURN(squared_distance_, system_.Dot(gradient_, gradient_));
+  // The mean is then what was read before.
   if (pass > 0) std::swap(x_, subsets_->mean);
+  ISO_ASSIGN_OR_RETURN(const double scattered, SquaredDistance(subsets_->iterate, x_));
+  ISO_ASSIGN_OR_RETURN(squared_distance_, SquaredDistance(x_, subsets_->mean));
+  scatters_ = scattered > kScatter * squared_distance_;
   return absl::OkStatus();
+}
+
+// Leaves the difference in the gradient.
+absl::StatusOr<double> OsSqs::SquaredDistance(VolumeVector& a, VolumeVector& b) {
+  ISO_RETURN_IF_ERROR(system_.Copy(a, gradient_));
+  ISO_RETURN_IF_ERROR(system_.Axpby(-1, b, 1, gradient_));
+  return system_.Dot(gradient_, gradient_);
 }
 
 PassFigures OsSqs::figures() const {

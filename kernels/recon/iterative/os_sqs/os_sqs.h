@@ -24,9 +24,10 @@ namespace isocenter::recon {
 /// - what is read is a mean of a pass's iterates, of which the nth counts n times;
 /// - before each pass but the first, voxels that moved in the last one get longer steps
 /// (urgency.h);
-/// - momentum looks as far ahead as 20 subsets go. After some forty steps it has settled what it
-///   can: from then on subsets' gradients are corrected (subset_correction.h), and momentum looks
-///   ahead by a half, a third, a quarter of these 20 subsets.
+/// - momentum looks ahead as far as 20 subsets go. After forty steps, when it has settled what it
+///   can, subsets' gradients are corrected (subset_correction.h). From then on it looks ahead as
+///   far as 10 subsets go, and after each pass whose iterates scatter a third, a quarter... of
+///   the 20.
 class OsSqs final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<OsSqs>> Create(LinearSystem& system, ProjectionVector& b,
@@ -61,6 +62,7 @@ class OsSqs final : public Method {
   absl::Status EndPass(int pass);
   absl::Status BeginAnew();
   absl::Status EndMean(int pass);
+  absl::StatusOr<double> SquaredDistance(VolumeVector& a, VolumeVector& b);
   VolumeVector& Iterate() { return subsets_ ? subsets_->iterate : x_; }
 
   LinearSystem& system_;
@@ -75,7 +77,8 @@ class OsSqs final : public Method {
   std::unique_ptr<PiecewiseVariation> variation_;
   Momentum momentum_;
   double most_ahead_ = 1;        // how far momentum may look
-  int corrected_passes_ = 0;     // counted twice where the objective was worse
+  int shorter_ = 1;              // by what that is divided; above 1 subsets are corrected
+  bool scatters_ = false;        // did the iterates of the last pass
   double squared_distance_ = 0;  // that the mean has moved in the last pass
   double squared_data_ = 0, squared_residual_ = 0;
   double objective_ = 0;
