@@ -77,6 +77,14 @@ absl::Status LinearSystem::ClampBelow(double least, VolumeVector& y) {
   });
 }
 
+absl::Status LinearSystem::Bend(const ops::HounsfieldHinges& hinges, VolumeVector& y) {
+  return OnPieces([&](int piece) -> absl::Status {
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * to, y.At(piece, Access::kUpdate));
+    ISO_RETURN_IF_ERROR(arithmetic(plan_.pieces[piece].device).Bend(hinges, *to));
+    return Mask(piece, *to);
+  });
+}
+
 absl::StatusOr<double> LinearSystem::Dot(VolumeVector& x, VolumeVector& y) {
   // The order of the sum is that of the pieces, whichever device is ready first.
   std::vector<double> sums(plan_.pieces.size());

@@ -105,6 +105,8 @@ class LinearSystem {
                                 VolumeVector& y);
   absl::Status Invert(double threshold, VolumeVector& y);
   absl::Status ClampBelow(double least, VolumeVector& y);
+  /// Zero where coarse surroundings have the voxels of the result.
+  absl::Status Bend(const ops::HounsfieldHinges& hinges, VolumeVector& y);
   absl::StatusOr<double> Dot(VolumeVector& x, VolumeVector& y);
 
   absl::Status Fill(int chunk, double value, ProjectionVector& y);

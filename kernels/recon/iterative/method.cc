@@ -6,7 +6,7 @@
 #include "kernels/recon/iterative/cgls.h"
 #include "kernels/recon/iterative/fista_tv.h"
 #include "kernels/recon/iterative/lsqr.h"
-#include "kernels/recon/iterative/os_sqs.h"
+#include "kernels/recon/iterative/os_sqs/os_sqs.h"
 #include "kernels/recon/iterative/sart.h"
 
 namespace isocenter::recon {

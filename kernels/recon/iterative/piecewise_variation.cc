@@ -1,6 +1,7 @@
 #include "kernels/recon/iterative/piecewise_variation.h"
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/base/status_macros.h"
 
@@ -17,16 +18,12 @@ absl::StatusOr<std::unique_ptr<PiecewiseVariation>> PiecewiseVariation::Create(
     const VolumeGrid slice = SlicesOf(system.plan().grid, 0, 1);
     ISO_ASSIGN_OR_RETURN(part.below, session.NewVolume(slice));
     ISO_ASSIGN_OR_RETURN(part.above, session.NewVolume(slice));
-    ISO_ASSIGN_OR_RETURN(part.end, session.NewVolume(slice));
   }
   std::vector<size_t> of_device(system.devices());
   for (int piece = 0; self->HasPrior(piece); ++piece) {
     const size_t round = of_device[system.plan().pieces[piece].device]++;
     if (round == self->rounds_.size()) self->rounds_.emplace_back();
     self->rounds_[round].push_back(piece);
-    Part& part = self->parts_[system.plan().pieces[piece].device];
-    if (part.first < 0) part.first = piece;
-    part.last = piece;
   }
   return self;
 }
@@ -36,7 +33,7 @@ absl::StatusOr<int64_t> PiecewiseVariation::DeviceBytes(const RefinementPlan& pl
                                                         const ops::Device& on,
                                                         const ops::Extents& extents) {
   ISO_ASSIGN_OR_RETURN(const auto variation, registry.variation.Find(on.backend()));
-  return 3 * on.VolumeBytes(SlicesOf(plan.grid, 0, 1)) + variation.WorkspaceBytes(on, extents);
+  return 2 * on.VolumeBytes(SlicesOf(plan.grid, 0, 1)) + variation.WorkspaceBytes(on, extents);
 }
 
 double PiecewiseVariation::SquaredFactors() const {
@@ -121,36 +118,9 @@ absl::Status PiecewiseVariation::AddHuberGradient(double strength, double delta,
   });
 }
 
-absl::Status PiecewiseVariation::StartVisit(VolumeVector& f) {
-  ISO_RETURN_IF_ERROR(f.Flush());
-  // Other devices' pieces may have changed when these have their turn.
-  for (Part& part : parts_) {
-    if (part.first < 0) continue;
-    ISO_RETURN_IF_ERROR(Below(f, part.first).status());
-    if (!HasPrior(part.last + 1)) continue;
-    const int device = system_.plan().pieces[part.last].device;
-    ISO_RETURN_IF_ERROR(f.CopySlice(part.last + 1, 0, system_.arithmetic(device), *part.end));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status PiecewiseVariation::AddHuberGradient(double strength, double delta, int piece,
-                                                  VolumeVector& f, ops::VolumeBuffer& gradient) {
-  if (!HasPrior(piece)) return absl::OkStatus();
-  const int device = system_.plan().pieces[piece].device;
-  Part& part = parts_[device];
-  ops::NeighborSlices neighbors;
-  if (HasPrior(piece - 1)) neighbors.below = part.below.get();
-  if (piece != part.last) {
-    ISO_ASSIGN_OR_RETURN(neighbors.above, Above(f, piece));
-  } else if (HasPrior(piece + 1)) {
-    neighbors.above = part.end.get();
-  }
-  ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* own, f.At(piece, Access::kRead));
-  ISO_RETURN_IF_ERROR(
-      VariationOf(piece).AddHuberGradient(strength, delta, *own, neighbors, gradient));
-  if (piece == part.last) return absl::OkStatus();
-  return system_.arithmetic(device).CopySlices(*own, own->grid().nz - 1, 1, *part.below, 0);
+absl::Status PiecewiseVariation::AddQuadraticGradient(double strength, VolumeVector& f,
+                                                      VolumeVector& gradient) {
+  return AddHuberGradient(strength, std::numeric_limits<float>::max(), f, gradient);
 }
 
 absl::StatusOr<double> PiecewiseVariation::Huber(double delta, VolumeVector& f) {

@@ -34,11 +34,8 @@ class PiecewiseVariation {
   absl::Status AddHuberGradient(double strength, double delta, VolumeVector& f,
                                 VolumeVector& gradient);
   absl::StatusOr<double> Huber(double delta, VolumeVector& f);
-  /// AddHuberGradient for one piece after another, within LinearSystem::OnPieces, where each piece
-  /// of f changes after its turn: gradients are those of f as it was at StartVisit.
-  absl::Status StartVisit(VolumeVector& f);
-  absl::Status AddHuberGradient(double strength, double delta, int piece, VolumeVector& f,
-                                ops::VolumeBuffer& gradient);
+  /// gradient += strength · ∂/∂f of half the squared differences, Huber's with an endless delta.
+  absl::Status AddQuadraticGradient(double strength, VolumeVector& f, VolumeVector& gradient);
   absl::Status AscendDual(double step, double bound, VolumeVector& f, const VolumeField& p);
   absl::Status AddDivergence(double step, const VolumeField& p, VolumeVector& f);
 
@@ -50,8 +47,6 @@ class PiecewiseVariation {
   struct Part {
     std::unique_ptr<ops::Variation> variation;
     std::unique_ptr<ops::VolumeBuffer> below, above;
-    std::unique_ptr<ops::VolumeBuffer> end;  // above the device's last piece, during a visit
-    int first = -1, last = -1;               // its pieces of the result
   };
   explicit PiecewiseVariation(LinearSystem& system) : system_(system) {}
   bool HasPrior(int piece) const;

@@ -28,12 +28,15 @@ std::vector<int> BitReversedOrder(int count) {
 int DefaultSubsets(Algorithm algorithm, int views) {
   // Fewer views than these in a subset are too few to tell where a difference lies.
   constexpr int kViewsOfSubset = 12;
+  // OS-SQS corrects what subsets disagree about, and has momentum to settle with every step.
+  constexpr int kViewsOfCorrectedSubset = 6;
   constexpr int kMostSubsets = 24;
   switch (algorithm) {
     case Algorithm::kSart:
       return views;
-    case Algorithm::kOsSart:
     case Algorithm::kOsSqs:
+      return std::clamp(views / kViewsOfCorrectedSubset, 1, kMostSubsets);
+    case Algorithm::kOsSart:
     case Algorithm::kAsdPocs:
       return std::clamp(views / kViewsOfSubset, 1, kMostSubsets);
     default:

@@ -1,0 +1,92 @@
+#include "kernels/recon/iterative/os_sqs/surrogate.h"
+
+#include <utility>
+
+#include "kernels/base/status_macros.h"
+#include "kernels/recon/iterative/prior_scale.h"
+
+namespace isocenter::recon {
+namespace {
+
+// So many views, spread over the arc as those of any subset are, tell D (see the ADR 0135).
+constexpr int kViews = 16;
+
+}  // namespace
+
+absl::Status SetRayWeights(LinearSystem& system, int chunk, ProjectionVector& b,
+                           ProjectionVector& weights) {
+  if (!system.plan().settings.statistical_weights) return system.Fill(chunk, 1, weights);
+  ISO_RETURN_IF_ERROR(system.Copy(chunk, b, weights));
+  return system.Exponential(chunk, -1, weights);
+}
+
+Surrogate::Surrogate(LinearSystem& system, VolumeVector denominators)
+    : system_(&system), denominators_(std::move(denominators)) {
+  const RefinementPlan& plan = system.plan();
+  int views = 0;
+  for (const auto& subset : plan.subsets) {
+    if (views >= kViews) break;
+    views += static_cast<int>(subset.size());
+    ++subsets_;
+  }
+  views_ = static_cast<double>(views) / plan.views();
+}
+
+absl::StatusOr<Surrogate> Surrogate::Create(LinearSystem& system) {
+  ISO_ASSIGN_OR_RETURN(VolumeVector denominators, system.NewVolume());
+  return Surrogate(system, std::move(denominators));
+}
+
+void Surrogate::Add(const Vectors& vectors, PiecewiseVariation& variation, Agenda& agenda) {
+  agenda.push_back([this] { return system_->Fill(0, denominators_); });
+  for (int chunk = 0; chunk < system_->chunk_count(); ++chunk) {
+    if (system_->chunks()[chunk].subset >= subsets_) break;
+    agenda.push_back([this, vectors, chunk] { return AddViews(chunk, vectors); });
+  }
+  agenda.push_back([this, vectors, &variation] { return Finish(vectors, variation); });
+}
+
+absl::Status Surrogate::AddViews(int chunk, const Vectors& vectors) {
+  const auto& [b, urgency, scratch, weights, residual] = vectors;
+  ISO_RETURN_IF_ERROR(SetRayWeights(*system_, chunk, b, weights));
+  ISO_RETURN_IF_ERROR(system_->Fill(chunk, 0, residual));
+  ISO_RETURN_IF_ERROR(system_->Forward(urgency, chunk, residual));
+  if (!prior_) {
+    ISO_ASSIGN_OR_RETURN(const double sum, system_->Dot(chunk, weights, residual));
+    weighted_sum_ += sum;
+  }
+  ISO_RETURN_IF_ERROR(system_->Multiply(chunk, weights, residual));
+  return system_->Back(chunk, residual, denominators_);
+}
+
+double Surrogate::PriorOf(double weighted_sum) const {
+  const RefinementPlan& plan = system_->plan();
+  double volume = 0;
+  for (const Piece& piece : plan.pieces) {
+    const Vec3& spacing = piece.grid.spacing;
+    volume += spacing.x * spacing.y * spacing.z * static_cast<double>(piece.grid.voxels());
+  }
+  return plan.settings.prior_strength * ScaleOfPriors(plan.grid, weighted_sum / volume).quadratic;
+}
+
+// 1/D = u / (AᵀWA u + β Σ_k (u_j + u_k)).
+absl::Status Surrogate::Finish(const Vectors& vectors, PiecewiseVariation& variation) {
+  if (!prior_) prior_ = PriorOf(weighted_sum_ / views_);
+  const bool some = views_ < 1;
+  if (some) {  // 1 where one of the views sees a voxel
+    ISO_RETURN_IF_ERROR(system_->Copy(denominators_, *vectors.scratch));
+    ISO_RETURN_IF_ERROR(system_->Invert(0, *vectors.scratch));
+    ISO_RETURN_IF_ERROR(system_->Multiply(denominators_, *vectors.scratch));
+  }
+  // A voxel has two neighbours along each axis; Σ (u_j + u_k) = Σ 2 u_j - Σ (u_j - u_k).
+  ISO_RETURN_IF_ERROR(system_->Axpby(4 * prior() * variation.SquaredFactors(), vectors.urgency,
+                                     1 / views_, denominators_));
+  if (prior() > 0) {
+    ISO_RETURN_IF_ERROR(variation.AddQuadraticGradient(-prior(), vectors.urgency, denominators_));
+  }
+  ISO_RETURN_IF_ERROR(system_->Invert(0, denominators_));
+  ISO_RETURN_IF_ERROR(system_->Multiply(vectors.urgency, denominators_));
+  return some ? system_->Multiply(*vectors.scratch, denominators_) : absl::OkStatus();
+}
+
+}  // namespace isocenter::recon
