@@ -38,28 +38,46 @@ struct Columns {
   int of_frame, of_stack, first;
 };
 
-template <class Pixel>
+// kRun neighbouring values, loaded and stored as one: kRun divides the columns of frames and stack,
+// and where those begin.
+template <class Value, int kRun>
+struct alignas(kRun * sizeof(Value)) Neighbours {
+  Value of[kRun];
+};
+
+constexpr int kRunsOfBlock = 32, kRowsOfBlock = 8;
+
+template <class Pixel, int kRun>
 __global__ void PreprocessKernel(const Pixel* frames, int64_t frame_stride,
                                  const ViewGeometry* geometry, const float* column_weight, int rows,
                                  Columns columns, float lowest, float log_i0, float* out) {
-  const int u_out = blockIdx.x * blockDim.x + threadIdx.x;
-  const int v = blockIdx.y;
+  const int u_out = (blockIdx.x * kRunsOfBlock + threadIdx.x) * kRun;
+  const int v = blockIdx.y * kRowsOfBlock + threadIdx.y;
   const int view = blockIdx.z;
-  if (u_out >= columns.of_stack) return;
-  const int64_t row = static_cast<int64_t>(view) * rows + v;
+  if (u_out >= columns.of_stack || v >= rows) return;
+  using Values = Neighbours<float, kRun>;
+  auto& result = *reinterpret_cast<Values*>(
+      out + (static_cast<int64_t>(view) * rows + v) * columns.of_stack + u_out);
   const int u = u_out - columns.first;
   if (u < 0 || u >= columns.of_frame) {
-    out[row * columns.of_stack + u_out] = 0;
+    result = {};
     return;
   }
+  const auto pixels = *reinterpret_cast<const Neighbours<Pixel, kRun>*>(
+      frames + view * frame_stride + static_cast<int64_t>(v) * columns.of_frame + u);
+  const auto weights =
+      *reinterpret_cast<const Values*>(column_weight + view * columns.of_frame + u);
   const ViewGeometry g = geometry[view];
-  const float x = fmaf(u, g.a[0], fmaf(v, g.b[0], g.c[0]));
-  const float y = fmaf(u, g.a[1], fmaf(v, g.b[1], g.c[1]));
-  const float z = fmaf(u, g.a[2], fmaf(v, g.b[2], g.c[2]));
-  const float cosine = g.inverse_norm / sqrtf(x * x + y * y + z * z);
-  out[row * columns.of_stack + u_out] =
-      LineIntegral(frames[view * frame_stride + v * columns.of_frame + u], lowest, log_i0) *
-      cosine * column_weight[view * columns.of_frame + u];
+  Values values;
+#pragma unroll
+  for (int i = 0; i < kRun; ++i) {
+    const float x = fmaf(u + i, g.a[0], fmaf(v, g.b[0], g.c[0]));
+    const float y = fmaf(u + i, g.a[1], fmaf(v, g.b[1], g.c[1]));
+    const float z = fmaf(u + i, g.a[2], fmaf(v, g.b[2], g.c[2]));
+    const float cosine = g.inverse_norm * rsqrtf(x * x + y * y + z * z);
+    values.of[i] = LineIntegral(pixels.of[i], lowest, log_i0) * cosine * weights.of[i];
+  }
+  result = values;
 }
 
 // What one call works with on the device.
@@ -147,11 +165,18 @@ class Preprocess final : public ops::Preprocess {
     const cudaStream_t kernels = session_.stream();
     ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(kernels, inputs.uploaded.get()));
     session_.timeline().BeginNow();
-    const dim3 block(256);
     const Columns columns{static_cast<int>(shape.fast), static_cast<int>(out.shape().fast),
                           static_cast<int>(first_column)};
-    const dim3 grid((columns.of_stack + block.x - 1) / block.x, shape.middle, shape.slow);
-    PreprocessKernel<Pixel><<<grid, block, 0, kernels>>>(
+    constexpr int kRun = 4;
+    static_assert(ops::kColumnAlignment % kRun == 0);  // first_column
+    const bool runs = columns.of_frame % kRun == 0 && columns.of_stack % kRun == 0;
+    const auto kernel = runs ? PreprocessKernel<Pixel, kRun> : PreprocessKernel<Pixel, 1>;
+    const auto blocks = [](int64_t count, int64_t of_block) {
+      return static_cast<unsigned>((count + of_block - 1) / of_block);
+    };
+    const dim3 grid(blocks(columns.of_stack, kRunsOfBlock * (runs ? kRun : 1)),
+                    blocks(shape.middle, kRowsOfBlock), shape.slow);
+    kernel<<<grid, dim3(kRunsOfBlock, kRowsOfBlock), 0, kernels>>>(
         frames, frame_stride, inputs.geometry.data(), inputs.column_weight.data(), shape.middle,
         columns, static_cast<float>(range.lowest), static_cast<float>(std::log(range.i0)),
         out.data());
