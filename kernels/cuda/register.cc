@@ -68,6 +68,8 @@ void Register(ops::Registry& registry) {
                           {OnCuda(NewCorrectScatter), Taking(CorrectScatterBytes)});
   corrections.linearize.Add("cuda", "plain", {OnCuda(NewLinearize), Taking(LinearizeBytes)});
   registry.preprocess.Add("cuda", "fused", {OnCuda(NewPreprocess), Taking(PreprocessBytes)});
+  registry.ramp_filter.Add("cuda", "halves",
+                           {OnCuda(NewRampFilterHalves), Taking(RampFilterHalvesBytes)});
   registry.ramp_filter.Add("cuda", "fused",
                            {OnCuda(NewRampFilterFused), Taking(RampFilterFusedBytes)});
   registry.ramp_filter.Add("cuda", "cufft",

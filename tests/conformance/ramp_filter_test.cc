@@ -73,9 +73,10 @@ TEST_P(RampFilterTest, AgreesWithReferenceForAllSizes) {
   }
 }
 
-// The widest detectors, in and beyond what fits a GPU's shared memory.
+// Usual detectors, of each length that a transform of 256 times a small factor may have; and the
+// widest, in and beyond what fits a GPU's shared memory.
 TEST_P(RampFilterTest, AgreesWithReferenceForWideRows) {
-  for (const int columns : {2049, 4097, 8192}) {
+  for (const int columns : {512, 620, 1024, 1248, 1281, 1537, 2048, 2049, 4097, 8192}) {
     for (const ops::Truncation truncation : kTruncations) {
       const Array noise = Noise({1, 3, columns}, 13);
       const ops::RampFilterSpec spec{.rows = 3, .columns = columns, .truncation = truncation};

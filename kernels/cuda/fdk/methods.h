@@ -13,6 +13,8 @@ namespace isocenter::cuda {
 absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaSession& session);
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
     CudaSession& session, const ops::RampFilterSpec& spec);
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterHalves(
+    CudaSession& session, const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterFused(
     CudaSession& session, const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectHybrid(CudaSession& session);
@@ -24,6 +26,7 @@ absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaSession& 
 /// takes nothing.
 int64_t PreprocessBytes(const ops::Extents& extents);
 int64_t RampFilterCufftBytes(const ops::Extents& extents, const ops::RampFilterSpec& spec);
+int64_t RampFilterHalvesBytes(const ops::Extents& extents, const ops::RampFilterSpec& spec);
 int64_t RampFilterFusedBytes(const ops::Extents& extents, const ops::RampFilterSpec& spec);
 int64_t BackprojectHybridBytes(const ops::Extents& extents);
 int64_t BackprojectStagedBytes(const ops::Extents& extents);
