@@ -34,7 +34,7 @@ __global__ __launch_bounds__(kThreads, 4) void RowsKernel(const __grid_constant_
   const int x = x0 + column.x, y = y0 + column.y, lane = threadIdx.x % 32;
   Load(matrices, views, shared);
   __syncthreads();
-  bool touches = false, in_front = false, paired = false;
+  bool touches = false, in_front = false, paired = false, apart = false;
   if (lane < views) {
     const int2 warp = ColumnOfWarp();
     const Footprint own = FootprintOf<kWarpX, kWarpY, kDepth>(shared.m[lane], x0 + warp.x,
@@ -42,10 +42,12 @@ __global__ __launch_bounds__(kThreads, 4) void RowsKernel(const __grid_constant_
     touches = own.touches;
     in_front = own.in_front;
     paired = own.straight && own.dv_least >= 0 && own.dv_most < 1.99f && own.du_most < kMostDrift;
+    apart = own.dv_least > 1.001f;  // the margin covers the rounding of dv
   }
   const unsigned touching = __ballot_sync(0xffffffffu, touches);
   const unsigned all_in_front = __ballot_sync(0xffffffffu, in_front);
   const unsigned all_paired = __ballot_sync(0xffffffffu, paired);
+  const unsigned all_apart = __ballot_sync(0xffffffffu, apart);
   if (touching == 0) return;
 
   float sum[kDepth];
@@ -69,19 +71,28 @@ __global__ __launch_bounds__(kThreads, 4) void RowsKernel(const __grid_constant_
       const float du = (fmaf(fmaf(kSteps, m[2], uw), far, 0.5f) - u) * (1 / kSteps);
       const float dv = (fmaf(fmaf(kSteps, m[6], vw), far, kRow) - v) * (1 / kSteps);
       const float dweight = (last_weight - weight) * (1 / kSteps);
+      const auto add = [&](auto a_row_apart) {
 #pragma unroll
-      for (int k = 0; k < kDepth; k += 2) {
-        const float v_first = fmaf(k, dv, v), texel = centre(v_first);
-        const float4 rows = tex2DLayered<float4>(texture, fmaf(k + 0.5f, du, u), texel, i);
-        // The first voxel lies between the first two rows, the second between any two.
-        const float d = v_first - texel, slope = rows.y - rows.x;
-        const float one = fmaf(d, slope, rows.x);
-        float other = fmaf(__saturatef(d + dv), slope, rows.x);
-        other = fmaf(__saturatef(d + (dv - 1)), rows.z - rows.y, other);
-        other = fmaf(__saturatef(d + (dv - 2)), rows.w - rows.z, other);
-        const float pair_weight = fmaf(k + 0.5f, dweight, weight);
-        sum[k] = fmaf(pair_weight, one, sum[k]);
-        sum[k + 1] = fmaf(pair_weight, other, sum[k + 1]);
+        for (int k = 0; k < kDepth; k += 2) {
+          const float v_first = fmaf(k, dv, v), texel = centre(v_first);
+          const float4 rows = tex2DLayered<float4>(texture, fmaf(k + 0.5f, du, u), texel, i);
+          // The first voxel lies between the first two rows, the second between any two, but not
+          // the first where voxels are a row apart at least.
+          const float d = v_first - texel, slope = rows.y - rows.x;
+          const float one = fmaf(d, slope, rows.x);
+          float other =
+              decltype(a_row_apart)::value ? rows.y : fmaf(__saturatef(d + dv), slope, rows.x);
+          other = fmaf(__saturatef(d + (dv - 1)), rows.z - rows.y, other);
+          other = fmaf(__saturatef(d + (dv - 2)), rows.w - rows.z, other);
+          const float pair_weight = fmaf(k + 0.5f, dweight, weight);
+          sum[k] = fmaf(pair_weight, one, sum[k]);
+          sum[k + 1] = fmaf(pair_weight, other, sum[k + 1]);
+        }
+      };
+      if ((all_apart >> i) & 1) {
+        add(std::true_type());
+      } else {
+        add(std::false_type());
       }
     } else if ((all_in_front >> i) & 1) {
 #pragma unroll

@@ -5,6 +5,8 @@
 // look-ups in the first-level cache; what bounds it is the rate at which instructions are issued.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cuda/device/half_pixels.h"
 #include "kernels/cuda/fdk/backproject_common.cuh"
 #include "kernels/cuda/fdk/backproject_weights.cuh"
@@ -16,6 +18,11 @@ namespace isocenter::cuda {
 
 inline constexpr int kStagedDepth = 16;
 inline constexpr int kStagedBlocks = 4;  // per multiprocessor
+
+// Where u changes by less than this from voxel to voxel along z, in pixels, fast samples of four
+// neighbouring voxels come from between the same two columns. One that lies beyond these takes the
+// line through them, which is another line a small part of a pixel further.
+inline constexpr float kMostApart = 0.012f;
 
 // Shapes of tiles. The width is 16 modulo 32, so that neighbouring rows lie in different banks.
 struct FineTile {  // up to about 1.6 pixels per voxel
@@ -60,9 +67,11 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
   __shared__ StagedView staged[kMaxViews];
   __shared__ TileBarrier filled[kStages];
   // 2^23 + n has the bits of 2^23 plus n: the address of element n is 4 times the bits from here.
-  // Through memory, or the compiler would subtract it for each sample.
-  __shared__ unsigned origin[kStages];
+  // Through memory, or the compiler would subtract it for each sample. Where the row is still to be
+  // multiplied by the columns, its 2^23 is subtracted too: rows_origin.
+  __shared__ unsigned origin[kStages], rows_origin[kStages];
   __shared__ unsigned block_touches, block_stages, block_straight, block_in_front;
+  __shared__ unsigned block_parallel, block_near;
 
   const int x0 = blockIdx.x * kBlockX, y0 = blockIdx.y * kBlockY, z0 = blockIdx.z * kStagedDepth;
   const int2 column = ColumnOfThread();
@@ -118,13 +127,19 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
     const unsigned all_fit = __ballot_sync(0xffffffffu, fits);
     const unsigned all_straight = __ballot_sync(0xffffffffu, whole.straight);
     const unsigned all_in_front = __ballot_sync(0xffffffffu, whole.in_front);
+    constexpr float kHalfRun = 0.5f * (kStagedDepth - 1);
+    const unsigned all_parallel = __ballot_sync(0xffffffffu, kHalfRun * whole.du_most < kBend);
+    const unsigned all_near = __ballot_sync(0xffffffffu, whole.du_most < kMostApart);
     if (lane == 0) {
+      block_parallel = all_parallel;
+      block_near = all_near;
       block_stages = all_fit;
       block_straight = all_straight;
       block_in_front = all_in_front;
       for (int i = 0; i < kStages; ++i) {
         filled[i].Init();
         origin[i] = SharedAddress(tiles + i * kTileBytes) - (__float_as_uint(0x1p23f) << 2);
+        rows_origin[i] = origin[i] - __float_as_uint(0x1p23f) * (4 * Tile::kColumns);
       }
       TileBarrier::Publish();
     }
@@ -213,9 +228,33 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
             fetched[k] = tex2DLayered<float>(texture, fmaf(k, du, u + column_centre),
                                              fmaf(k, dv, v + row_centre), i);
           }
+          // kAlike voxels at a time take their samples from between the two columns of their
+          // middle.
+          const auto add = [&](auto alike) {
+            constexpr int kAlike = decltype(alike)::value;
 #pragma unroll
-          for (int k = kTextured; k < kStagedDepth; ++k) {
-            sum[k] = fmaf(fmaf(k, dweight, weight), sample(fmaf(k, du, u), fmaf(k, dv, v)), sum[k]);
+            for (int begin = kTextured; begin < kStagedDepth; begin += kAlike) {
+              const float middle = begin + 0.5f * (kAlike - 1), u_middle = fmaf(middle, du, u);
+              const float u_bits = __fadd_rd(u_middle, 0x1p23f);
+              const float u_rest = u_middle - (u_bits - 0x1p23f);
+              const unsigned top = (__float_as_uint(u_bits) << 2) + rows_origin[stage];
+#pragma unroll
+              for (int k = begin; k < begin + kAlike && k < kStagedDepth; ++k) {
+                const float v_k = fmaf(k, dv, v), v_bits = __fadd_rd(v_k, 0x1p23f);
+                const unsigned address = __float_as_uint(v_bits) * (4 * Tile::kColumns) + top;
+                const float u_k =
+                    kAlike == 1 || kAlike == kStagedDepth ? u_rest : fmaf(k - middle, du, u_rest);
+                sum[k] = fmaf(fmaf(k, dweight, weight),
+                              SampleTile<Tile>(address, u_k, v_k - (v_bits - 0x1p23f)), sum[k]);
+              }
+            }
+          };
+          if ((block_parallel >> i) & 1) {
+            add(std::integral_constant<int, kStagedDepth>());
+          } else if (kTextured > 0 && ((block_near >> i) & 1)) {
+            add(std::integral_constant<int, 4>());
+          } else {
+            add(std::integral_constant<int, 1>());
           }
 #pragma unroll
           for (int k = 0; k < kTextured; ++k) {
