@@ -12,10 +12,12 @@
 namespace isocenter::recon {
 namespace {
 
-// A share that is downloaded while it is computed is cut into this many slabs: the last one's
-// download is all that is left at the end. Smaller slabs than this do not fill a device.
+// A share that is downloaded while it is computed is cut into at least this many slabs: the last
+// one's download is all that is left at the end. Smaller slabs than this cost more than they hide.
 constexpr int kSlabsOfShare = 8;
 constexpr int64_t kLeastSlabBytes = int64_t{128} << 20;
+// But for those that have the last turns: they are few.
+constexpr int64_t kLeastLastBytes = int64_t{16} << 20;
 
 constexpr int RoundUp(int value, int step) { return (value + step - 1) / step * step; }
 
@@ -55,10 +57,15 @@ struct Need {
     const int slices = static_cast<int>((share.slices + parts - 1) / parts);
     return std::min(RoundUp(slices, device->traits().slab_slices), share.slices);
   }
-  // Of a slab that is no smaller than is worth it.
-  int LeastSlices() const {
+  // The first turn of two: what of the volume is worked on while frames are uploaded is enough for
+  // the device, and rows that slabs share are converted but once.
+  int HalfSlices() const {
+    return std::min(RoundUp((share.slices + 1) / 2, device->traits().slab_slices), share.slices);
+  }
+  // Of a slab that is no smaller than `bytes`.
+  int LeastSlices(int64_t bytes) const {
     const int step = device->traits().slab_slices;
-    return std::max(step, RoundUp(static_cast<int>(kLeastSlabBytes / VolumeBytes(1)), step));
+    return std::max(step, RoundUp(static_cast<int>(bytes / VolumeBytes(1)), step));
   }
   // The most slices of which two slabs fit into `bytes`; 0: none do.
   int LargestSlab(int64_t bytes) const {
@@ -108,8 +115,10 @@ absl::StatusOr<Division> Divide(const Need& need) {
     division.peak_bytes = TotalBytes(division.parts);
     Cut(need.share, slices, division.slabs);
     // Where frames come again for each slab, another one costs more than it hides.
-    if (keep || (order == Order::kChunksFirst && need.device->traits().own_memory)) {
-      CutLastTurn(need.LeastSlices(), division.slabs);
+    if (keep) {
+      CutLastTurn(need.LeastSlices(kLeastLastBytes), division.slabs);
+    } else if (order == Order::kChunksFirst && need.device->traits().own_memory) {
+      CutLastTurn(need.LeastSlices(kLeastSlabBytes), division.slabs);
     }
     return division;
   };
@@ -122,7 +131,8 @@ absl::StatusOr<Division> Divide(const Need& need) {
   const int overlap = need.OverlapSlices();
   const int64_t kept = always + need.projections_bytes;
   if (need.work->arrival == Arrival::kComplete && kept + need.SlabsBytes(overlap) <= need.limit()) {
-    return with_slabs(Order::kSlabsFirst, true, overlap);
+    const int half = std::min(need.HalfSlices(), need.LargestSlab(need.limit() - kept));
+    return with_slabs(Order::kSlabsFirst, true, std::max(overlap, half));
   }
   if (always + resident <= need.limit()) return with_slabs(Order::kChunksFirst, false, overlap);
   // Slabs of a sixteenth of the memory and more are worth the projections' staying.

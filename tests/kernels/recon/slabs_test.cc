@@ -104,16 +104,17 @@ TEST(SlabOfTurn, EverySlabHasATurnAndTheMiddleTheFirst) {
 
 TEST(DivideVolume, TheLastSlabIsSmallWhereItCostsNoFrames) {
   const PaperDevice gpu(80000 * kMiB, true);
-  // 4 GiB a slab, 16 MiB a slice: no less than the sixteen slices that kernels work on.
+  // 16 GiB a slab, 16 MiB a slice: no less than the sixteen slices that kernels work on.
   const auto large = DivideCube(2048, {&gpu}, Arrival::kComplete);
   ASSERT_TRUE(large.ok());
   EXPECT_TRUE(large->keep_projections);
-  EXPECT_THAT(SlicesOf(large->slabs),
-              ::testing::ElementsAre(256, 256, 256, 128, 64, 32, 16, 16, 256, 256, 256, 256));
+  EXPECT_THAT(SlicesOf(large->slabs), ::testing::ElementsAre(512, 256, 128, 64, 32, 16, 16, 1024));
   ExpectSound(*large, 2048, 80000 * kMiB, 16 * kMiB);
-  // Slabs of 128 MiB are small.
   EXPECT_THAT(SlicesOf(DivideCube(512, {&gpu}, Arrival::kComplete)->slabs),
-              ::testing::ElementsAre(128, 128, 128, 128));
+              ::testing::ElementsAre(128, 64, 32, 16, 16, 256));
+  // 64 MiB are downloaded at once.
+  EXPECT_THAT(SlicesOf(DivideCube(256, {&gpu}, Arrival::kComplete)->slabs),
+              ::testing::ElementsAre(256));
   const PaperDevice small(2048 * kMiB, true);
   const auto again = DivideCube(1024, {&small}, Arrival::kComplete);
   ASSERT_TRUE(again.ok());
@@ -141,11 +142,10 @@ TEST(DivideVolume, ALargeDeviceKeepsTheProjectionsOnlyWhenAllFramesAreThere) {
   ASSERT_TRUE(complete.ok());
   EXPECT_EQ(complete->order, Order::kSlabsFirst);
   EXPECT_TRUE(complete->keep_projections);
-  // Eight of 128 slices; the last to be worked on is halved down to 128 MiB.
-  EXPECT_THAT(SlicesOf(complete->slabs),
-              ::testing::ElementsAre(128, 128, 128, 64, 32, 32, 128, 128, 128, 128));
+  // Two of 512 slices; the last to be worked on is halved down to 16 slices.
+  EXPECT_THAT(SlicesOf(complete->slabs), ::testing::ElementsAre(256, 128, 64, 32, 16, 16, 512));
   EXPECT_EQ(SlabOfTurn(complete->slabs, 0), 6u);
-  EXPECT_EQ(SlabOfTurn(complete->slabs, 9), 5u);
+  EXPECT_EQ(SlabOfTurn(complete->slabs, 6), 5u);
   ExpectSound(*complete, 1024, 80000 * kMiB, 4 * kMiB);
   const auto streamed = DivideCube(1024, {&gpu}, Arrival::kStreamed);
   EXPECT_EQ(streamed->order, Order::kChunksFirst);
