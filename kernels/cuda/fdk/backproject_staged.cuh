@@ -19,11 +19,6 @@ namespace isocenter::cuda {
 inline constexpr int kStagedDepth = 16;
 inline constexpr int kStagedBlocks = 4;  // per multiprocessor
 
-// Where u changes by less than this from voxel to voxel along z, in pixels, fast samples of four
-// neighbouring voxels come from between the same two columns. One that lies beyond these takes the
-// line through them, which is another line a small part of a pixel further.
-inline constexpr float kMostApart = 0.012f;
-
 // Shapes of tiles. The width is 16 modulo 32, so that neighbouring rows lie in different banks.
 struct FineTile {  // up to about 1.6 pixels per voxel
   static constexpr int kColumns = 48, kRows = 40, kStep = 4, kStages = 3;
@@ -71,7 +66,7 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
   // multiplied by the columns, its 2^23 is subtracted too: rows_origin.
   __shared__ unsigned origin[kStages], rows_origin[kStages];
   __shared__ unsigned block_touches, block_stages, block_straight, block_in_front;
-  __shared__ unsigned block_parallel, block_near;
+  __shared__ unsigned block_parallel;
 
   const int x0 = blockIdx.x * kBlockX, y0 = blockIdx.y * kBlockY, z0 = blockIdx.z * kStagedDepth;
   const int2 column = ColumnOfThread();
@@ -129,10 +124,8 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
     const unsigned all_in_front = __ballot_sync(0xffffffffu, whole.in_front);
     constexpr float kHalfRun = 0.5f * (kStagedDepth - 1);
     const unsigned all_parallel = __ballot_sync(0xffffffffu, kHalfRun * whole.du_most < kBend);
-    const unsigned all_near = __ballot_sync(0xffffffffu, whole.du_most < kMostApart);
     if (lane == 0) {
       block_parallel = all_parallel;
-      block_near = all_near;
       block_stages = all_fit;
       block_straight = all_straight;
       block_in_front = all_in_front;
@@ -228,8 +221,8 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
             fetched[k] = tex2DLayered<float>(texture, fmaf(k, du, u + column_centre),
                                              fmaf(k, dv, v + row_centre), i);
           }
-          // kAlike voxels at a time take their samples from between the two columns of their
-          // middle.
+          // Where the run is parallel to the detector's columns, all of its samples come from
+          // between the two columns of its middle.
           const auto add = [&](auto alike) {
             constexpr int kAlike = decltype(alike)::value;
 #pragma unroll
@@ -242,17 +235,13 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
               for (int k = begin; k < begin + kAlike && k < kStagedDepth; ++k) {
                 const float v_k = fmaf(k, dv, v), v_bits = __fadd_rd(v_k, 0x1p23f);
                 const unsigned address = __float_as_uint(v_bits) * (4 * Tile::kColumns) + top;
-                const float u_k =
-                    kAlike == 1 || kAlike == kStagedDepth ? u_rest : fmaf(k - middle, du, u_rest);
                 sum[k] = fmaf(fmaf(k, dweight, weight),
-                              SampleTile<Tile>(address, u_k, v_k - (v_bits - 0x1p23f)), sum[k]);
+                              SampleTile<Tile>(address, u_rest, v_k - (v_bits - 0x1p23f)), sum[k]);
               }
             }
           };
           if ((block_parallel >> i) & 1) {
             add(std::integral_constant<int, kStagedDepth>());
-          } else if (kTextured > 0 && ((block_near >> i) & 1)) {
-            add(std::integral_constant<int, 4>());
           } else {
             add(std::integral_constant<int, 1>());
           }
