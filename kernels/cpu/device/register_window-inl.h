@@ -42,8 +42,8 @@ HWY_INLINE V Reciprocal(V value) {
   return hn::Mul(estimate, hn::NegMulAdd(value, estimate, hn::Set(D(), 2.0f)));
 }
 
-// The whole part of values from 0 to 64. hn::ConvertTo would make sure of values out of range
-// first.
+// The whole part of values from 0 on that has room in 32 bits. hn::ConvertTo would make sure of
+// values out of range first.
 HWY_INLINE VI WholePart(V value) {
 #if HWY_TARGET == HWY_AVX3
   return VI{_mm512_cvttps_epi32(value.raw)};
@@ -116,6 +116,84 @@ HWY_INLINE HighBits High(VI index) {
   return high;
 }
 #endif
+
+struct Pair {
+  V low, high;  // elements `index` and `index` + 1
+};
+// How both are picked: from kWindow registers that hold the last of them, too; or each from its
+// own, of which the second ones begin an element later. Where that saves a register, it saves the
+// permutations and blends of one, twice, for loads.
+enum class Windows { kOne, kTwo };
+template <int kWindow, Windows kWindows>
+class PairPicker {
+ public:
+  PairPicker() = default;
+  HWY_INLINE explicit PairPicker(VI index) : low_(index), high_low_(High<kWindow>(index)) {
+    if constexpr (kWindows == Windows::kOne) {
+      high_ = hn::Add(index, hn::Set(DI(), 1));
+      high_high_ = High<kWindow>(high_);
+    }
+  }
+  HWY_INLINE Pair From(const float* first) const {
+    V window[kWindow];
+    Fill(first, window);
+    const V low = Pick<kWindow>(window, low_, high_low_);
+    if constexpr (kWindows == Windows::kOne) {
+      return {low, Pick<kWindow>(window, high_, high_high_)};
+    }
+    Fill(first + 1, window);
+    return {low, Pick<kWindow>(window, low_, high_low_)};
+  }
+
+ private:
+  static HWY_INLINE void Fill(const float* first, V (&window)[kWindow]) {
+    for (int r = 0; r < kWindow; ++r) window[r] = Pinned(hn::LoadU(D(), first + r * kLanes));
+  }
+  VI low_, high_;
+  decltype(High<kWindow>(VI())) high_low_, high_high_;
+};
+
+// The same of elements so far apart that most of what a register would hold is not asked for: each
+// pair is a load of its own, which takes half as long as a gather on Zen 4.
+class ScatteredPairPicker {
+ public:
+  ScatteredPairPicker() = default;
+  HWY_INLINE explicit ScatteredPairPicker(VI index) { hn::Store(index, DI(), index_); }
+  HWY_INLINE Pair From(const float* first) const {
+#if HWY_TARGET == HWY_AVX3
+    __m256 low[2], high[2];
+    Eight(first, index_, low[0], high[0]);
+    Eight(first, index_ + 8, low[1], high[1]);
+    return {V{Joined(low)}, V{Joined(high)}};
+#else
+    Pair pair;
+    Eight(first, index_, pair.low.raw, pair.high.raw);
+    return pair;
+#endif
+  }
+
+ private:
+  static HWY_INLINE __m128 Two(const float* first, const int32_t* index) {
+    const __m128i one = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(first + index[0]));
+    return _mm_loadh_pi(_mm_castsi128_ps(one), reinterpret_cast<const __m64*>(first + index[1]));
+  }
+  static HWY_INLINE void Eight(const float* first, const int32_t* index, __m256& low,
+                               __m256& high) {
+    const __m256 a =
+        _mm256_insertf128_ps(_mm256_castps128_ps256(Two(first, index)), Two(first, index + 4), 1);
+    const __m256 b = _mm256_insertf128_ps(_mm256_castps128_ps256(Two(first, index + 2)),
+                                          Two(first, index + 6), 1);
+    low = _mm256_shuffle_ps(a, b, 0x88);
+    high = _mm256_shuffle_ps(a, b, 0xDD);
+  }
+#if HWY_TARGET == HWY_AVX3
+  static HWY_INLINE __m512 Joined(const __m256 (&half)[2]) {
+    return _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(half[0])),
+                                               _mm256_castps_pd(half[1]), 1));
+  }
+#endif
+  alignas(4 * kLanes) int32_t index_[kLanes];
+};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace isocenter::cpu

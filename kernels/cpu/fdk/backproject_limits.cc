@@ -33,8 +33,7 @@ double BendAtCentre(const BackprojectView& view, const VoxelBox& box, int lanes)
   return (last.v() - first.v()) * (last.w - first.w) / (2 * (first.w + last.w));
 }
 
-bool IsRegularEverywhere(const BackprojectView& view, const VoxelBox& box, int lanes,
-                         int max_rows) {
+bool IsRegularEverywhere(const BackprojectView& view, const VoxelBox& box, int lanes) {
   // The last block may reach beyond the box, and the patches' centres lie within these bounds too.
   const int end = box.z0 + (box.z1 - box.z0 + lanes - 1) / lanes * lanes;
   Range u{view.columns * 1.0, -1}, v{view.rows * 1.0, -1}, w{1e300, -1e300};
@@ -58,9 +57,7 @@ bool IsRegularEverywhere(const BackprojectView& view, const VoxelBox& box, int l
   const double bend_v_spread = lanes * std::abs(m[10] * lanes) / 4 * (quotient.high - quotient.low);
   const double bend_u = lanes / 4.0 * LargestMagnitude(du) * depth_change;
   return depth_change < kMaxDepthChange && bend_u < kMaxBend && bend_v_spread < kMaxBend &&
-         lanes * LargestMagnitude(du) < kMaxDrift &&
-         // First position within one pixel of the window's start, last sample one further.
-         lanes * LargestMagnitude(dv) + 2 + kSlack < max_rows;
+         lanes * LargestMagnitude(du) < kMaxDrift;
 }
 
 }  // namespace isocenter::cpu

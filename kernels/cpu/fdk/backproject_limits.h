@@ -25,8 +25,7 @@ inline constexpr double kSlack = 0.02;
 double BendAtCentre(const BackprojectView& view, const VoxelBox& box, int lanes);
 
 /// True only when the whole of `box` falls on the view's detector and every block of `lanes` voxels
-/// in every patch of it is regular, windows of `max_rows` detector rows sufficing. From bounds over
-/// the box, not from samples.
-bool IsRegularEverywhere(const BackprojectView& view, const VoxelBox& box, int lanes, int max_rows);
+/// in every patch of it is regular. From bounds over the box, not from samples.
+bool IsRegularEverywhere(const BackprojectView& view, const VoxelBox& box, int lanes);
 
 }  // namespace isocenter::cpu

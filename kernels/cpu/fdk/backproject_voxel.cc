@@ -51,7 +51,7 @@ void RunJob(const BackprojectJob& job) {
     ViewPrefetcher prefetchers[kGroup];
     bool regular[kGroup];
     for (size_t i = 0; i < views.size(); ++i) {
-      regular[i] = IsRegularEverywhere(views[i], box, kLanes, kMaxWindow * kLanes);
+      regular[i] = IsRegularEverywhere(views[i], box, kLanes);
     }
     int lines = 0;
     if (next < units) {

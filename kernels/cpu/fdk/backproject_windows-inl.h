@@ -1,6 +1,7 @@
 // Back-projection where neighbouring voxels along z see neighbouring detector rows, as on every
 // C-arm: a block of voxels reads a short window of two or three detector columns into registers
-// and picks its samples there. Included once per target by Highway's foreach_target, for targets
+// and picks its samples there; where voxels lie so many rows apart that no few registers hold them,
+// it loads each. Included once per target by Highway's foreach_target, for targets
 // that can permute across a register (AVX2, AVX-512).
 //
 // A patch of voxel columns is done at a time, one view after the other, in two steps:
@@ -111,9 +112,9 @@ class BlockKinds {
   }
 
   // Of blocks in front: whether u and v are nearly lines, `bend` off in the middle for v, that stay
-  // within a window.
-  HWY_INLINE M Regular(const BlockPosition& first, const BlockPosition& last, float bend, V span_u,
-                       V span_v) const {
+  // within three columns.
+  HWY_INLINE M Regular(const BlockPosition& first, const BlockPosition& last, float bend,
+                       V span_u) const {
     const D d;
     // A quarter of the relative change of w times the change of a position is its bend.
     const V quarter = hn::Mul(hn::Mul(hn::Sub(last.w, first.w), hn::Set(d, 0.25f)), last.inverse);
@@ -122,8 +123,7 @@ class BlockKinds {
     const M straight =
         hn::And(hn::Lt(hn::Max(bend_u, bend_v), hn::Set(d, static_cast<float>(kMaxBend))),
                 hn::Lt(hn::Abs(quarter), hn::Set(d, static_cast<float>(kMaxDepthChange / 4))));
-    const V widest = hn::Set(d, static_cast<float>(kMaxWindow * kLanes - 1 - kSlack));
-    return hn::And(straight, hn::And(hn::Lt(span_u, hn::Set(d, 2.0f)), hn::Lt(span_v, widest)));
+    return hn::And(straight, hn::Lt(span_u, hn::Set(d, 2.0f)));
   }
 
  private:
@@ -146,13 +146,18 @@ struct HWY_ALIGN_MAX BlockTable {
   int32_t offset[kTableBlocks];  // of the window's first pixel from `image`
   const float* image;
   float bend;  // of v in the middle of every block
-  int window;  // registers that hold the window of a detector column in every block, 1 to 4
-  // Blocks whose u stays between two columns, those whose u crosses one, and those that are not
-  // regular enough. A vector more is written than counts.
+  // Registers that hold the window of a detector column in every block; beyond kMaxWindow none do.
+  int window;
+  // Registers that hold it but for the last pixel in the blocks of short_columns; 0: there are
+  // none.
+  int short_window;
+  // Blocks whose u stays between two columns, apart from those in short_columns; those whose u
+  // crosses one, and those that are not regular enough. A vector more is written than counts.
   int32_t two_columns[kTableBlocks + kLanes];
+  int32_t short_columns[kTableBlocks + kLanes];
   int32_t three_columns[kTableBlocks + kLanes];
   int32_t irregular[kTableBlocks + kLanes];
-  int two_count, three_count, irregular_count;
+  int two_count, short_count, three_count, irregular_count;
 
   // With kRegular, IsRegularEverywhere holds for a box around the patch and the patch is whole.
   template <bool kRegular>
@@ -161,6 +166,9 @@ struct HWY_ALIGN_MAX BlockTable {
  private:
   // Writes the block of each column from index `at` on.
   BlockSpan Store(int at, const BlockPosition& first, const BlockPosition& last, VI stride);
+  // Lists blocks of two and of three columns. `need`: the longest window so far of those that are
+  // not short.
+  void AppendRegular(VI index, V span_v, V short_span, hn::Mask<D> two, hn::Mask<D> three, V& need);
 };
 
 HWY_INLINE BlockSpan BlockTable::Store(int at, const BlockPosition& first,
@@ -185,12 +193,33 @@ HWY_INLINE BlockSpan BlockTable::Store(int at, const BlockPosition& first,
   return {hn::Sub(hn::Max(first.u, last_u), window_u), hn::Sub(hn::Max(first.v, last_v), window_v)};
 }
 
+HWY_INLINE void BlockTable::AppendRegular(VI index, V span_v, V short_span, hn::Mask<D> two,
+                                          hn::Mask<D> three, V& need) {
+  const auto fits = hn::And(two, hn::Lt(span_v, short_span));
+  const auto longer = hn::AndNot(fits, two);
+  Append(index, fits, short_columns, short_count);
+  Append(index, longer, two_columns, two_count);
+  Append(index, three, three_columns, three_count);
+  need = hn::Max(need, hn::IfThenElseZero(hn::Or(longer, three), span_v));
+}
+
+// Registers that hold the rows of most blocks around `centre` but for the last one; 0 where they
+// hold that, too. To the nearest number: what does not fit goes the other way.
+inline int ShortWindow(const BackprojectView& view, const Projected& centre) {
+  if (!(centre.w > kLeastDepth)) return 0;
+  const auto& m = view.matrix.m;
+  const double span = (kLanes - 1) * std::abs((m[6] - centre.v() * m[10]) / centre.w);
+  // The first row lies within one of the window's begin.
+  const int window = std::max(1, static_cast<int>(std::lround((span + 0.5) / kLanes)));
+  return window < kMaxWindow && span + 2 > window * kLanes ? window : 0;
+}
+
 template <bool kRegular>
 void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
   const D d;
   const DI di;
   const int blocks = (patch.z1 - patch.z0 + kLanes - 1) / kLanes;
-  two_count = three_count = irregular_count = 0;
+  two_count = short_count = three_count = irregular_count = 0;
 
   const Projected centre = view.matrix.Project(
       {0.5 * (patch.x0 + patch.x1), 0.5 * (patch.y0 + patch.y1), 0.5 * (patch.z0 + patch.z1)});
@@ -207,6 +236,8 @@ void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
   const PatchLines lines(view, patch, near_u, near_v, x, y);
   const BlockKinds kinds(view, patch, near_u, near_v, x, y);
   const VI stride = hn::Set(di, static_cast<int32_t>(view.stride));
+  short_window = ShortWindow(view, centre);
+  const V short_span = hn::Set(d, static_cast<float>(short_window * kLanes - kSlack));
   V need = hn::Zero(d);
   BlockPosition first = lines.At(0);
   for (int block = 0; block < blocks; ++block) {
@@ -215,17 +246,14 @@ void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
     const auto crossing = hn::Ge(span.u, hn::Set(d, 1.0f));
     const VI index = hn::Add(lane, hn::Set(di, block * kLanes));
     if constexpr (kRegular) {
-      need = hn::Max(need, span.v);
-      Append(index, hn::Not(crossing), two_columns, two_count);
-      Append(index, crossing, three_columns, three_count);
+      AppendRegular(index, span.v, short_span, hn::Not(crossing), crossing, need);
     } else {
       const auto in_front = kinds.InFront(first, last);
       const auto seen = kinds.Seen(first, last, in_front);
-      const auto regular = hn::And(in_front, kinds.Regular(first, last, bend, span.u, span.v));
+      const auto regular = hn::And(in_front, kinds.Regular(first, last, bend, span.u));
       const auto used = hn::And(seen, regular);
-      need = hn::Max(need, hn::IfThenElseZero(used, span.v));
-      Append(index, hn::AndNot(crossing, used), two_columns, two_count);
-      Append(index, hn::And(crossing, used), three_columns, three_count);
+      AppendRegular(index, span.v, short_span, hn::AndNot(crossing, used), hn::And(crossing, used),
+                    need);
       const auto rest = hn::AndNot(regular, seen);
       if (!hn::AllFalse(d, rest)) Append(index, rest, irregular, irregular_count);
     }
@@ -238,22 +266,22 @@ void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
 
 // Adds kBlocks blocks of a list at once, stage by stage, so that their long chains of dependent
 // instructions overlap.
-template <int kWindow, int kColumns, int kBlocks>
+template <class Picker, int kColumns, int kBlocks>
 HWY_INLINE void AddBlocks(const BlockTable& table, const int32_t* list, int64_t stride,
-                          const int32_t* voxel_offset, float* voxels, V lane, V curve, VI one) {
+                          const int32_t* voxel_offset, float* voxels, V lane, V curve) {
   const D d;
   const float* pixels[kBlocks];
   V v[kBlocks], fraction[kBlocks], u[kBlocks];
-  VI index[kBlocks], next[kBlocks];
+  Picker picker[kBlocks];
   for (int b = 0; b < kBlocks; ++b) {
     const int32_t i = list[b];
     pixels[b] = table.image + table.offset[i];
     v[b] = hn::MulAdd(lane, hn::Set(d, table.dv[i]), hn::Add(curve, hn::Set(d, table.v[i])));
   }
   for (int b = 0; b < kBlocks; ++b) {
-    index[b] = WholePart(v[b]);
-    fraction[b] = hn::Sub(v[b], hn::ConvertTo(d, index[b]));
-    next[b] = hn::Add(index[b], one);
+    const VI index = WholePart(v[b]);
+    fraction[b] = hn::Sub(v[b], hn::ConvertTo(d, index));
+    picker[b] = Picker(index);
   }
   for (int b = 0; b < kBlocks; ++b) {
     const int32_t i = list[b];
@@ -262,13 +290,8 @@ HWY_INLINE void AddBlocks(const BlockTable& table, const int32_t* list, int64_t 
   V column[kColumns][kBlocks];
   for (int c = 0; c < kColumns; ++c) {
     for (int b = 0; b < kBlocks; ++b) {
-      V window[kWindow];
-      for (int r = 0; r < kWindow; ++r) {
-        window[r] = Pinned(hn::LoadU(d, pixels[b] + c * stride + r * kLanes));
-      }
-      const V low = Pick<kWindow>(window, index[b], High<kWindow>(index[b]));
-      const V high = Pick<kWindow>(window, next[b], High<kWindow>(next[b]));
-      column[c][b] = hn::MulAdd(fraction[b], hn::Sub(high, low), low);
+      const Pair rows = picker[b].From(pixels[b] + c * stride);
+      column[c][b] = hn::MulAdd(fraction[b], hn::Sub(rows.high, rows.low), rows.low);
     }
   }
   for (int b = 0; b < kBlocks; ++b) {
@@ -288,7 +311,7 @@ HWY_INLINE void AddBlocks(const BlockTable& table, const int32_t* list, int64_t 
   }
 }
 
-template <int kWindow, int kColumns>
+template <class Picker, int kColumns>
 HWY_INLINE void AddList(const BlockTable& table, const int32_t* list, int count, int64_t stride,
                         const int32_t* voxel_offset, float* voxels) {
   const D d;
@@ -296,24 +319,29 @@ HWY_INLINE void AddList(const BlockTable& table, const int32_t* list, int count,
   // bend · 4t(1 - t) with t from 0 to 1 along the block.
   const V curve = Pinned(hn::Mul(hn::Mul(lane, hn::Sub(hn::Set(d, kLanes), lane)),
                                  hn::Set(d, table.bend * 4 / (kLanes * kLanes))));
-  const VI one = hn::Set(DI(), 1);
   constexpr int kAtOnce = 2;
   int i = 0;
   for (; i + kAtOnce <= count; i += kAtOnce) {
-    AddBlocks<kWindow, kColumns, kAtOnce>(table, list + i, stride, voxel_offset, voxels, lane,
-                                          curve, one);
+    AddBlocks<Picker, kColumns, kAtOnce>(table, list + i, stride, voxel_offset, voxels, lane,
+                                         curve);
   }
   for (; i < count; ++i) {
-    AddBlocks<kWindow, kColumns, 1>(table, list + i, stride, voxel_offset, voxels, lane, curve,
-                                    one);
+    AddBlocks<Picker, kColumns, 1>(table, list + i, stride, voxel_offset, voxels, lane, curve);
   }
 }
 
-template <int kWindow>
+template <class Picker>
 void AddWindows(const BlockTable& table, int64_t stride, const int32_t* voxel_offset,
                 float* voxels) {
-  AddList<kWindow, 2>(table, table.two_columns, table.two_count, stride, voxel_offset, voxels);
-  AddList<kWindow, 3>(table, table.three_columns, table.three_count, stride, voxel_offset, voxels);
+  AddList<Picker, 2>(table, table.two_columns, table.two_count, stride, voxel_offset, voxels);
+  AddList<Picker, 3>(table, table.three_columns, table.three_count, stride, voxel_offset, voxels);
+}
+
+template <int kWindow>
+void AddShortWindows(const BlockTable& table, int64_t stride, const int32_t* voxel_offset,
+                     float* voxels) {
+  AddList<PairPicker<kWindow, Windows::kTwo>, 2>(table, table.short_columns, table.short_count,
+                                                 stride, voxel_offset, voxels);
 }
 
 // Adds one view to a patch; `regular` as in BlockTable::Build. `voxels` is its first voxel,
@@ -325,18 +353,34 @@ inline void AddPatch(const BackprojectView& view, const VoxelBox& patch, bool re
   } else {
     table.Build<false>(view, patch);
   }
-  switch (table.window) {
+  switch (table.short_window) {
+    case 0:
+      break;
     case 1:
-      AddWindows<1>(table, view.stride, voxel_offset, voxels);
+      AddShortWindows<1>(table, view.stride, voxel_offset, voxels);
       break;
     case 2:
-      AddWindows<2>(table, view.stride, voxel_offset, voxels);
-      break;
-    case 3:
-      AddWindows<3>(table, view.stride, voxel_offset, voxels);
+      AddShortWindows<2>(table, view.stride, voxel_offset, voxels);
       break;
     default:
-      AddWindows<4>(table, view.stride, voxel_offset, voxels);
+      AddShortWindows<3>(table, view.stride, voxel_offset, voxels);
+      break;
+  }
+  switch (table.window) {
+    case 1:
+      AddWindows<PairPicker<1, Windows::kOne>>(table, view.stride, voxel_offset, voxels);
+      break;
+    case 2:
+      AddWindows<PairPicker<2, Windows::kOne>>(table, view.stride, voxel_offset, voxels);
+      break;
+    case 3:
+      AddWindows<PairPicker<3, Windows::kOne>>(table, view.stride, voxel_offset, voxels);
+      break;
+    case 4:
+      AddWindows<PairPicker<4, Windows::kOne>>(table, view.stride, voxel_offset, voxels);
+      break;
+    default:
+      AddWindows<ScatteredPairPicker>(table, view.stride, voxel_offset, voxels);
       break;
   }
   for (int i = 0; i < table.irregular_count; ++i) {
