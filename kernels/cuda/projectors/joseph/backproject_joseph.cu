@@ -1,13 +1,14 @@
 // The exact adjoint of Joseph's forward projector, by gathering. For each major axis and view the
 // pixels are first multiplied by the length of their rays between two planes, and set to zero where
-// the axis is another one. A voxel then takes the pixels whose rays cross its plane less than one
-// voxel away along both of the other axes, each times a tent along both; where columns of pixels
-// run along z a thread goes through them once for a run of voxels (joseph_walk.cuh).
+// the axis is another one. Views whose columns of pixels run along z are added by cells
+// (joseph_cells.h). In the others a voxel takes the pixels whose rays cross its plane less than one
+// voxel away along both of the other axes, each times a tent along both.
 #include <algorithm>
-#include <vector>
+#include <optional>
 
 #include "kernels/cuda/fdk/backproject_common.cuh"
-#include "kernels/cuda/projectors/joseph/joseph_walk.cuh"
+#include "kernels/cuda/projectors/joseph/joseph_cells.h"
+#include "kernels/cuda/projectors/joseph/joseph_reach.cuh"
 #include "kernels/cuda/projectors/methods.h"
 
 namespace isocenter::cuda {
@@ -138,7 +139,7 @@ __device__ void FillTile(const Reach& reach, const JosephExtent& e, const float*
                          float* tile) {
   const int lane = threadIdx.x % 32;
   for (int row = threadIdx.x / 32; row < reach.tile_rows; row += kThreads / 32) {
-    const int from = reach.tile_v + (reach.turned ? reach.tile_rows - 1 - row : row);
+    const int from = reach.tile_v + row;
     const bool exists = from >= 0 && from < e.rows;
     const float* const pixels_of_row = pixels + static_cast<int64_t>(from) * e.columns;
     for (int i = lane; i < kTileColumns; i += 32) {
@@ -158,27 +159,13 @@ __device__ void BranchOnRows(int rows, const OfRows& of_rows) {
   of_rows.template operator()<kLeast>();
 }
 
-// WalkTile, for as many rows as the view needs.
-__device__ __forceinline__ void WalkRows(const JosephAdjointView& view, const PlaneAxes& axes,
-                                         const JosephExtent& e, const Reach& reach, float x,
-                                         float y, int z0, const float* tile,
-                                         float (&run)[kAdjointDepth]) {
-  BranchOnRows<2, kMostWalkedRows>(reach.rows, [&]<int kRows>() {
-    if (reach.way == Way::kUpright) {
-      WalkTile<kRows, true>(view, axes, e, reach, x, y, z0, tile, run);
-    } else {
-      WalkTile<kRows, false>(view, axes, e, reach, x, y, z0, tile, run);
-    }
-  });
-}
-
 __global__ __launch_bounds__(kThreads,
                              4) void GatherKernel(const __grid_constant__ JosephAdjointViews views,
                                                   int count, PlaneAxes axes, JosephExtent e,
                                                   Extent extent, const float* weighed,
                                                   float* volume) {
   __shared__ Reach reaches[kAdjointViews];
-  __shared__ float tile[(kTileRows + kMostWalkedRows) * kTileColumns];
+  __shared__ float tile[kTileRows * kTileColumns];
   __shared__ float sums[kAdjointDepth][kThreads];
   const int x0 = blockIdx.x * kBlockX, y0 = blockIdx.y * kBlockY, z0 = blockIdx.z * kAdjointDepth;
   if (threadIdx.x < count) {
@@ -214,21 +201,20 @@ __global__ __launch_bounds__(kThreads,
       __syncthreads();  // all have read the tile before
       FillTile(reach, e, pixels, tile);
       __syncthreads();
-      if (reach.way == Way::kFlat) {
-        BranchOnRows<kLeastRows, kMostRows>(reach.rows, [&]<int kRows>() {
-          gather([&](const Neighbourhood& n) { return GatherTile<kRows>(n, reach, e, tile); });
-        });
-        continue;
-      }
-      float run[kAdjointDepth] = {};
-      WalkRows(view, axes, e, reach, x, y, z0, tile, run);
-#pragma unroll
-      for (int k = 0; k < kAdjointDepth; ++k) sums[k][threadIdx.x] += run[k];
+      BranchOnRows<kLeastRows, kMostRows>(reach.rows, [&]<int kRows>() {
+        gather([&](const Neighbourhood& n) { return GatherTile<kRows>(n, reach, e, tile); });
+      });
     }
   }
 #pragma unroll
   for (int k = 0; k < kAdjointDepth; ++k) volume_run[k] = sums[k][threadIdx.x];
   StoreRun(volume_run, extent, x, y, z0, volume);
+}
+
+// Device memory for a launch, in elements of four bytes: running sums, or weighed pixels.
+int64_t WorkspaceOf(const Shape3& stack) {
+  const int64_t columns = std::min<int64_t>(kAdjointViews, stack.slow) * stack.fast;
+  return columns * (3 * int64_t{RunningPitch(stack)} + 1);
 }
 
 class BackprojectJoseph final : public ops::MatchedBackproject {
@@ -241,49 +227,80 @@ class BackprojectJoseph final : public ops::MatchedBackproject {
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     const Shape3& shape = stack->shape();
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
-    const VolumeGrid& grid = target->grid();
-    const int64_t pixels = shape.middle * shape.fast;
-    const int64_t needed = std::min<int64_t>(kAdjointViews, shape.slow) * pixels;
-    if (needed > weighed_.count()) {
+    const int64_t needed = WorkspaceOf(shape);
+    if (needed > workspace_.count()) {
       ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(session_.stream()));
     }
-    ISO_RETURN_IF_ERROR(weighed_.Reserve(session_.memory(), needed));
-    for (size_t first = 0; first < world.size();) {
-      size_t end = first + 1;
-      while (end < world.size() && end - first < kAdjointViews) ++end;
+    ISO_RETURN_IF_ERROR(workspace_.Reserve(session_.memory(), needed));
+    for (size_t first = 0; first < world.size(); first += kAdjointViews) {
+      const size_t end = std::min(world.size(), first + kAdjointViews);
       for (const PlaneAxes& axes : kPlaneAxes) {
-        JosephAdjointViews views;
-        int count = 0;
-        for (size_t i = first; i < end; ++i) {
-          JosephAdjointView& view = views.of[count];
-          view = MakeJosephAdjointView(world[i], axes, grid, shape);
-          view.index = static_cast<int>(i);
-          if (MayBeMajor(view.rays, axes.major, shape)) ++count;
-        }
-        if (count == 0) continue;
-        ISO_RETURN_IF_ERROR(Add(views, count, axes, shape, stack->data(), *target));
+        ISO_RETURN_IF_ERROR(AddPlanes(world.subspan(first, end - first), static_cast<int>(first),
+                                      axes, shape, stack->data(), *target));
       }
-      first = end;
     }
     return absl::OkStatus();
   }
 
  private:
-  absl::Status Add(const JosephAdjointViews& views, int count, const PlaneAxes& axes,
-                   const Shape3& shape, const float* projections, Volume& volume) {
+  // What at most kAdjointViews views, of which the first is number `first` of the stack, add to the
+  // planes across axes.major.
+  absl::Status AddPlanes(std::span<const ProjectionMatrix> world, int first, const PlaneAxes& axes,
+                         const Shape3& shape, const float* projections, Volume& volume) {
     const VolumeGrid& grid = volume.grid();
     const JosephExtent e = MakeJosephExtent(axes, grid, shape);
+    CellViews upright, leaning;
+    JosephAdjointViews others;
+    int upright_count = 0, leaning_count = 0, other_count = 0;
+    for (size_t i = 0; i < world.size(); ++i) {
+      JosephAdjointView view = MakeJosephAdjointView(world[i], axes, grid, shape);
+      if (!MayBeMajor(view.rays, axes.major, shape)) continue;
+      view.index = first + static_cast<int>(i);
+      std::optional<CellView> cells = MakeCellView(view, axes, grid, shape);
+      if (!cells.has_value()) {
+        others.of[other_count++] = view;
+      } else if (cells->upright) {
+        upright.of[upright_count++] = *cells;
+      } else {
+        leaning.of[leaning_count++] = *cells;
+      }
+    }
+    ISO_RETURN_IF_ERROR(AddCells(upright, upright_count, axes, e, shape, projections, volume));
+    ISO_RETURN_IF_ERROR(AddCells(leaning, leaning_count, axes, e, shape, projections, volume));
+    return AddVoxels(others, other_count, axes, e, shape, projections, volume);
+  }
+
+  absl::Status AddCells(const CellViews& views, int count, const PlaneAxes& axes,
+                        const JosephExtent& e, const Shape3& shape, const float* projections,
+                        Volume& volume) {
+    if (count == 0) return absl::OkStatus();
+    const int pitch = RunningPitch(shape);
+    const int64_t columns = int64_t{count} * e.columns;
+    auto* const sums = reinterpret_cast<uint2*>(workspace_.data());
+    auto* const third = reinterpret_cast<uint32_t*>(sums + columns * pitch);
+    const RunningSums running{sums, third, reinterpret_cast<float*>(third + columns * pitch),
+                              pitch};
+    ISO_RETURN_IF_ERROR(SumColumns(views, count, axes, e, projections, running, session_.stream()));
+    return GatherCells(views, count, axes, e, volume.grid(), running, volume.data(),
+                       session_.stream());
+  }
+
+  absl::Status AddVoxels(const JosephAdjointViews& views, int count, const PlaneAxes& axes,
+                         const JosephExtent& e, const Shape3& shape, const float* projections,
+                         Volume& volume) {
+    if (count == 0) return absl::OkStatus();
+    const VolumeGrid& grid = volume.grid();
     const dim3 tiles((e.columns + 31) / 32, (e.rows + 7) / 8, count);
     WeighKernel<<<tiles, kThreads, 0, session_.stream()>>>(views, axes, e, projections,
-                                                           weighed_.data());
+                                                           workspace_.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     GatherKernel<<<BlocksOf<kAdjointDepth>(grid), kThreads, 0, session_.stream()>>>(
-        views, count, axes, e, ExtentOf(grid, shape), weighed_.data(), volume.data());
+        views, count, axes, e, ExtentOf(grid, shape), workspace_.data(), volume.data());
     return ToStatus(cudaGetLastError(), "GatherKernel");
   }
 
   CudaSession& session_;
-  DeviceBuffer<float> weighed_;
+  DeviceBuffer<float> workspace_;
 };
 
 }  // namespace
@@ -294,9 +311,7 @@ absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectJoseph(
 }
 
 int64_t BackprojectJosephBytes(const ops::Extents& extents) {
-  const Shape3& stack = extents.stack;
-  return std::min<int64_t>(kAdjointViews, stack.slow) * stack.middle * stack.fast *
-         int64_t{sizeof(float)};
+  return WorkspaceOf(extents.stack) * int64_t{sizeof(float)};
 }
 
 }  // namespace isocenter::cuda

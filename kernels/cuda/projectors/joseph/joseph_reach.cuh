@@ -19,7 +19,6 @@ inline constexpr int kAdjointDepth = 16;  // of a block, and of a thread's run o
 // 32, so that neighbouring rows lie in different banks.
 inline constexpr int kTileColumns = 80, kTileRows = 72;
 inline constexpr int kLeastRows = 3, kMostRows = 7;  // of a voxel's pixels, in unrolled loops
-inline constexpr int kMostWalkedRows = 4;            // of pixels between two voxels along z
 // What may be neglected of a position, in voxels.
 inline constexpr float kNegligible = 3e-5f;
 
@@ -27,20 +26,17 @@ __device__ inline float Tent(float x) { return __saturatef(1 - fabsf(x)); }
 
 // How a view is added to a block of voxels.
 enum class Way {
-  kNone,     // no ray that counts passes
-  kUpright,  // from the tile; columns of pixels are walked through along z, with b as it is
-  kLeaning,  // the same, where b changes along a column of pixels
-  kFlat,     // from the tile, voxel by voxel; perspective does not change along a column of pixels
-  kFar,      // anywhere, in float32
-  kNear      // anywhere, in float64: close to the source
+  kNone,  // no ray that counts passes
+  kFlat,  // from the tile, voxel by voxel; perspective does not change along a column of pixels
+  kFar,   // anywhere, in float32
+  kNear   // anywhere, in float64: close to the source
 };
 struct Reach {
   Way way;
   float u, v;          // how far pixels may be from where a voxel is seen
-  int columns, rows;   // so many pixels, at most, of one voxel; walked: rows between two voxels
+  int columns, rows;   // so many pixels, at most, of one voxel
   int tile_u, tile_v;  // first column and row of the tile; they may lie beyond the view
   int tile_rows;
-  bool turned;  // rows of the tile are in the direction of z, against the view's
 };
 
 // Where a box of voxels is seen, and how far that moves per voxel along its plane's axes, times w.
@@ -73,59 +69,15 @@ __device__ __forceinline__ SeenBox SeeBox(const float* m, const PlaneAxes& axes,
   return box;
 }
 
-// The tile of a box of voxels that are seen within (u, v) ± reach; `margin` more rows at each side.
-__device__ inline void PlaceTile(const SeenBox& box, const JosephExtent& e, int margin,
-                                 Reach& reach) {
+// The tile of a box of voxels that are seen within (u, v) ± reach.
+__device__ inline void PlaceTile(const SeenBox& box, const JosephExtent& e, Reach& reach) {
   reach.tile_u = static_cast<int>(floorf(box.u_low - reach.u + 0.5f * (e.columns - 1)));
-  reach.tile_v = static_cast<int>(floorf(box.v_low - reach.v + 0.5f * (e.rows - 1))) - margin;
-  reach.tile_rows = static_cast<int>(ceilf(box.v_high - box.v_low + 2 * reach.v)) + 2 + 2 * margin;
+  reach.tile_v = static_cast<int>(floorf(box.v_low - reach.v + 0.5f * (e.rows - 1)));
+  reach.tile_rows = static_cast<int>(ceilf(box.v_high - box.v_low + 2 * reach.v)) + 2;
 }
 __device__ inline bool TileHolds(const SeenBox& box, const Reach& reach) {
   return reach.tile_rows <= kTileRows &&
          ceilf(box.u_high - box.u_low) + reach.columns + 2 <= kTileColumns;
-}
-
-// Whether the voxels' runs along z can be walked through (joseph_walk.cuh), and how. `reach` has
-// what it has of voxels in front of the source, and `change` bounds w within a voxel's square.
-__device__ inline bool Walk(const float* m, const PlaneAxes& axes, const JosephExtent& e,
-                            const SeenBox& box, float change, Reach& reach) {
-  if (axes.c != 2) return false;
-  const int b = axes.b;
-  const float near_w = box.least_w - 2 * change;
-  float across[2], along[2], most_z = 0, most_b = 0;
-#pragma unroll
-  for (int end = 0; end < 2; ++end) {
-    const float u = end == 0 ? box.u_low - reach.u - 1 : box.u_high + reach.u + 1;
-    const float v = end == 0 ? box.v_low - reach.v - 1 : box.v_high + reach.v + 1;
-    across[end] = m[b] - u * m[8 + b];
-    most_z = fmaxf(most_z, fabsf(m[2] - u * m[10]));
-    along[end] = m[6] - v * m[10];
-    most_b = fmaxf(most_b, fabsf(m[4 + b] - v * m[8 + b]));
-  }
-  if (!(across[0] * across[1] > 0 && along[0] * along[1] > 0)) return false;
-  // How columns of pixels lean, in voxels along b per voxel along z; and rows, in pixels.
-  const float least_across = fminf(fabsf(across[0]), fabsf(across[1]));
-  const float lean = most_z / least_across;
-  const float low = fminf(fabsf(along[0]), fabsf(along[1])) - lean * most_b;
-  const float high = fmaxf(fabsf(along[0]), fabsf(along[1])) + lean * most_b;
-  const float most_rows = high / near_w;
-  const float bend = (fabsf(m[10]) + lean * fabsf(m[8 + b])) / near_w;
-  if (!(lean < 0.2f && most_b < 0.5f * least_across && low > 0.1f * box.most_w &&
-        most_rows < kMostWalkedRows - 0.01f && 0.25f * bend < kNegligible)) {
-    return false;
-  }
-  constexpr float kHalfRun = 0.5f * (kAdjointDepth + 1);
-  Reach walked = reach;
-  walked.u += kHalfRun * most_z / near_w;
-  walked.columns = static_cast<int>(2 * walked.u) + 1;
-  walked.rows = static_cast<int>(most_rows + 0.01f) + 1;
-  walked.turned = along[0] < 0;
-  PlaceTile(box, e, 2, walked);
-  if (!TileHolds(box, walked)) return false;
-  const bool upright = kHalfRun * lean < kNegligible && kTileRows * kHalfRun * bend < kNegligible;
-  walked.way = upright ? Way::kUpright : Way::kLeaning;
-  reach = walked;
-  return true;
 }
 
 // The reach of the same voxels.
@@ -169,11 +121,10 @@ __device__ inline Reach ReachOf(const JosephAdjointView& view, const PlaneAxes& 
     reach.way = Way::kNear;
     return reach;
   }
-  if (Walk(m, axes, e, box, change, reach)) return reach;
   reach.way = Way::kFar;
   reach.columns = static_cast<int>(2 * reach.u) + 1;
   reach.rows = max(static_cast<int>(2 * reach.v) + 1, kLeastRows);
-  PlaceTile(box, e, 0, reach);
+  PlaceTile(box, e, reach);
   const float bent = fabsf(rays.d_major.dv) / least_major * reach.v;
   if (reach.rows <= kMostRows && bent < kNegligible && TileHolds(box, reach)) {
     reach.way = Way::kFlat;
