@@ -99,7 +99,7 @@ __global__ __launch_bounds__(32 * kSumWarps) void SumKernel(const __grid_constan
 
 constexpr int kVoxels = kGaps - 1;  // of a block along b
 constexpr int kCellThreads = 32 * kPlanes;
-constexpr int kTileColumns = 192, kTileSums = 6000;  // in shared memory, at most
+constexpr int kTileColumns = 192, kTileSums = 5500;  // in shared memory, at most
 
 // A column of the tile.
 struct TileColumn {
@@ -120,7 +120,7 @@ constexpr int SharedBytes() {
 }
 
 template <bool kUpright>
-__global__ __launch_bounds__(kCellThreads, kUpright ? 3 : 2) void CellKernel(
+__global__ __launch_bounds__(kCellThreads, 2) void CellKernel(
     const __grid_constant__ CellViews views, int count, PlaneAxes axes, JosephExtent e,
     Extent extent, RunningSums from, float* volume) {
   extern __shared__ __align__(16) unsigned char shared[];

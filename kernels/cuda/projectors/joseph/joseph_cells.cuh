@@ -8,9 +8,9 @@
 
 namespace isocenter::cuda {
 
-inline constexpr int kRun = 16;    // voxels of a lane along z
-inline constexpr int kGaps = 32;   // of a warp along b; all voxels but the first have both sides
-inline constexpr int kPlanes = 8;  // of a block, one for each warp
+inline constexpr int kRun = 8;      // voxels of a lane along z
+inline constexpr int kGaps = 32;    // of a warp along b; all voxels but the first have both sides
+inline constexpr int kPlanes = 16;  // of a block, one for each warp
 inline constexpr float kMiddle = 0.5f * (kRun - 1);
 
 // 1.5·2^23 + n has the bits of 1.5·2^23 plus n.
