@@ -120,9 +120,10 @@ constexpr int SharedBytes() {
 }
 
 template <bool kUpright>
-__global__ __launch_bounds__(kCellThreads, 2) void CellKernel(
-    const __grid_constant__ CellViews views, int count, PlaneAxes axes, JosephExtent e,
-    Extent extent, RunningSums from, float* volume) {
+__global__ __launch_bounds__(kCellThreads,
+                             2) void CellKernel(const __grid_constant__ CellViews views, int count,
+                                                PlaneAxes axes, JosephExtent e, Extent extent,
+                                                RunningSums from, float* volume) {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ ViewOfBlock blocks[kAdjointViews];
   __shared__ float scales[kTileColumns];
