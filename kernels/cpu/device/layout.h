@@ -31,7 +31,7 @@ constexpr int64_t OddLines(int64_t floats) {
 /// ends as far behind it reads zeros, and so do kColumnMargin columns on both sides. The margin
 /// behind a column is the margin before the next one.
 struct ColumnLayout {
-  static constexpr int64_t kRowMargin = 64;
+  static constexpr int64_t kRowMargin = 128;
   static constexpr int64_t kColumnMargin = 2;
 
   explicit ColumnLayout(Shape3 shape)

@@ -18,6 +18,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "kernels/cpu/device/layout.h"
 #include "kernels/cpu/device/register_window-inl.h"
 #include "kernels/cpu/fdk/backproject_gather-inl.h"
 #include "kernels/cpu/fdk/backproject_job.h"
@@ -112,9 +113,9 @@ class BlockKinds {
   }
 
   // Of blocks in front: whether u and v are nearly lines, `bend` off in the middle for v, that stay
-  // within three columns.
-  HWY_INLINE M Regular(const BlockPosition& first, const BlockPosition& last, float bend,
-                       V span_u) const {
+  // within three columns and, at the detector's edge, within its margin.
+  HWY_INLINE M Regular(const BlockPosition& first, const BlockPosition& last, float bend, V span_u,
+                       V span_v) const {
     const D d;
     // A quarter of the relative change of w times the change of a position is its bend.
     const V quarter = hn::Mul(hn::Mul(hn::Sub(last.w, first.w), hn::Set(d, 0.25f)), last.inverse);
@@ -123,7 +124,8 @@ class BlockKinds {
     const M straight =
         hn::And(hn::Lt(hn::Max(bend_u, bend_v), hn::Set(d, static_cast<float>(kMaxBend))),
                 hn::Lt(hn::Abs(quarter), hn::Set(d, static_cast<float>(kMaxDepthChange / 4))));
-    return hn::And(straight, hn::Lt(span_u, hn::Set(d, 2.0f)));
+    const V longest = hn::Set(d, static_cast<float>(ColumnLayout::kRowMargin - 2));
+    return hn::And(straight, hn::And(hn::Lt(span_u, hn::Set(d, 2.0f)), hn::Lt(span_v, longest)));
   }
 
  private:
@@ -250,7 +252,7 @@ void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
     } else {
       const auto in_front = kinds.InFront(first, last);
       const auto seen = kinds.Seen(first, last, in_front);
-      const auto regular = hn::And(in_front, kinds.Regular(first, last, bend, span.u));
+      const auto regular = hn::And(in_front, kinds.Regular(first, last, bend, span.u, span.v));
       const auto used = hn::And(seen, regular);
       AppendRegular(index, span.v, short_span, hn::AndNot(crossing, used), hn::And(crossing, used),
                     need);
