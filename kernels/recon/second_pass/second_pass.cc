@@ -15,7 +15,6 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/thread_pool.h"
 #include "kernels/ops/check.h"
-#include "kernels/ops/plain_host_memory.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/cone_beam_pass.h"
 #include "kernels/recon/second_pass/findings.h"
@@ -129,7 +128,10 @@ class SecondPass final : public Refinement {
     return store_->Matrices(0, plan_.views());
   }
   absl::Status CollectTrace();
-  HostView3<float> volume() { return ViewOf(*volume_); }
+  HostView3<float> volume() {
+    if (volume_ != nullptr) return ViewOf(*volume_);
+    return {untouched_by_devices_.get(), plan_.grid.shape()};
+  }
   HostView3<float> metal() { return ViewOf(*metal_); }
   HostView3<float> ViewOf(ops::HostMemory& memory) const {
     return {reinterpret_cast<float*>(memory.data()), plan_.grid.shape()};
@@ -141,6 +143,9 @@ class SecondPass final : public Refinement {
   std::unique_ptr<LineStore> store_;
   /// [z][y][x]: the volume so far in HU, and between two reconstructions what is made of it.
   std::unique_ptr<ops::HostMemory> volume_;
+  /// Instead, where nothing is reconstructed into it: locking its pages takes longer than all that
+  /// is done with it.
+  std::unique_ptr<float[]> untouched_by_devices_;
   std::unique_ptr<ops::HostMemory> metal_;  // HU of FindMetal; null: not asked for
   std::unique_ptr<MetalEvidence> evidence_;
   std::vector<float> removed_;  // of a chunk's lines
@@ -174,10 +179,11 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
   std::unique_ptr<SecondPass> self(new SecondPass(plan, registry, devices));
   ops::Device& device = *devices[0];
   ISO_ASSIGN_OR_RETURN(self->store_, LineStore::Create(plan, registry, device));
-  // Without lines nothing is reconstructed into it.
-  ISO_ASSIGN_OR_RETURN(self->volume_, NeedsLines(plan.settings)
-                                          ? device.NewHostMemory(VolumeBytes(plan.grid))
-                                          : ops::NewPlainHostMemory(VolumeBytes(plan.grid)));
+  if (NeedsLines(plan.settings)) {
+    ISO_ASSIGN_OR_RETURN(self->volume_, device.NewHostMemory(VolumeBytes(plan.grid)));
+  } else {
+    self->untouched_by_devices_ = std::make_unique_for_overwrite<float[]>(plan.grid.voxels());
+  }
   if (plan.settings.metal) {
     ISO_ASSIGN_OR_RETURN(self->metal_, device.NewHostMemory(VolumeBytes(plan.grid)));
   }
