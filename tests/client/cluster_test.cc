@@ -234,7 +234,7 @@ TEST(Cluster, AJobThatIsNowhereIsSaidToBeSo) {
 TEST(Cluster, DrainingNeedsAName) {
   const FakeAddress proxy({ReadyNode("recon1"), ReadyNode("recon2")});
   const Outcome unnamed = RunCommand({"drain", "--server", proxy.address()});
-  EXPECT_EQ(unnamed.exit_code, 1);
+  EXPECT_EQ(unnamed.exit_code, 2);
   EXPECT_THAT(unnamed.err, HasSubstr("legal is one of recon1, recon2"));
   EXPECT_THAT(proxy.done(), IsEmpty());
   EXPECT_EQ(RunCommand({"drain", "--node", "recon2", "--server", proxy.address()}).exit_code, 0);

@@ -101,7 +101,7 @@ TEST_F(LimitedArc, ASufficientOneMayBeginWithPassesOverSomeOfItsFrames) {
   const Outcome refused =
       Reconstruct(scan, {"--algorithm", "sirt", "--iterations", "2", "--early-passes", "6"});
   EXPECT_NE(refused.exit_code, 0);
-  EXPECT_THAT(refused.err, HasSubstr("early_passes is not for sirt; legal is 0, or os_sart"));
+  EXPECT_THAT(refused.err, HasSubstr("--early-passes is not for sirt; legal is 0, or os_sart"));
   const auto made = [&](const std::string& early) {
     const Outcome outcome =
         Reconstruct(scan, {"--algorithm", "os_sart", "--from-zero", "--iterations", "2",
