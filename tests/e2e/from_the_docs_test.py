@@ -181,7 +181,7 @@ class FromTheDocsTest(support.ServiceTest):
 
     def drained(self):
         code, said = self.shell("isocenter drain")  # a console may not
-        self.assertEqual(code, 5)
+        self.assertEqual(code, 6)
         self.explained(said, "--token-file")
         self.follow('isocenter drain --reason "new filter" --token-file operator.token')
         code, said = self.scan()
@@ -212,7 +212,7 @@ class FromTheDocsTest(support.ServiceTest):
             with open(ARCHIVE / "filler", "wb") as file:
                 file.write(bytes(6 << 20))
             code, said = self.scan()
-            self.assertEqual(code, 5)
+            self.assertEqual(code, 6)
             self.explained(said, "](runbook.md#isocenter")
             self.assertIn("event=acquisition_refused", self.look()[1])
             self.stop()
