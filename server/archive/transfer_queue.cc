@@ -32,6 +32,11 @@ absl::string_view Name(TransferState state) {
   return "unknown";
 }
 
+int64_t CountOf(const std::map<TransferState, int64_t>& counts, TransferState state) {
+  const auto found = counts.find(state);
+  return found == counts.end() ? 0 : found->second;
+}
+
 absl::StatusOr<std::unique_ptr<TransferQueue>> TransferQueue::Open(
     const std::filesystem::path& index, std::filesystem::path results) {
   ISO_ASSIGN_OR_RETURN(Database database, Database::Open(index));

@@ -34,6 +34,8 @@ enum class TransferState {
 };
 /// "queued", "sending", ...
 absl::string_view Name(TransferState state);
+/// Of counts in which what is 0 may not be.
+int64_t CountOf(const std::map<TransferState, int64_t>& counts, TransferState state);
 
 /// A destination as it is configured.
 struct QueueDestination {

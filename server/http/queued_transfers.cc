@@ -13,9 +13,8 @@ namespace {
 
 using archive::TransferState;
 
-int CountOf(const std::map<TransferState, int64_t>& counts, TransferState state) {
-  const auto found = counts.find(state);
-  return found == counts.end() ? 0 : static_cast<int>(found->second);
+int Count(const std::map<TransferState, int64_t>& counts, TransferState state) {
+  return static_cast<int>(archive::CountOf(counts, state));
 }
 
 absl::StatusOr<TransferState> ParseState(const std::string& name) {
@@ -32,12 +31,12 @@ TransferSummary SummaryOf(const archive::Transfer& transfer) {
   return {.job_id = transfer.job_id,
           .destination = transfer.destination,
           .state = std::string(archive::Name(transfer.state)),
-          .queued = CountOf(transfer.counts, TransferState::kQueued),
-          .sending = CountOf(transfer.counts, TransferState::kSending),
-          .sent = CountOf(transfer.counts, TransferState::kSent),
-          .committed = CountOf(transfer.counts, TransferState::kCommitted),
-          .failed = CountOf(transfer.counts, TransferState::kFailed),
-          .skipped = CountOf(transfer.counts, TransferState::kSkipped),
+          .queued = Count(transfer.counts, TransferState::kQueued),
+          .sending = Count(transfer.counts, TransferState::kSending),
+          .sent = Count(transfer.counts, TransferState::kSent),
+          .committed = Count(transfer.counts, TransferState::kCommitted),
+          .failed = Count(transfer.counts, TransferState::kFailed),
+          .skipped = Count(transfer.counts, TransferState::kSkipped),
           .attempts = static_cast<int>(transfer.attempts),
           .message = transfer.reason,
           .storage_commitment = transfer.storage_commitment,
@@ -55,9 +54,9 @@ std::vector<TransferDestination> QueuedTransfers::Destinations() {
   for (TransferDestination& destination : shown) {
     const auto length = lengths->find(destination.name);
     if (length == lengths->end()) continue;
-    destination.queued = CountOf(length->second.counts, TransferState::kQueued);
-    destination.sending = CountOf(length->second.counts, TransferState::kSending);
-    destination.failed = CountOf(length->second.counts, TransferState::kFailed);
+    destination.queued = Count(length->second.counts, TransferState::kQueued);
+    destination.sending = Count(length->second.counts, TransferState::kSending);
+    destination.failed = Count(length->second.counts, TransferState::kFailed);
     destination.reason = length->second.reason;
     destination.attempts = length->second.attempts;
     destination.next_try = length->second.next_try;

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "server/config/dicom_config.h"
+#include "server/rpc/translation/translate.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -32,20 +32,6 @@ std::vector<v1::Destination> DestinationsOf(const v1::DicomNodeConfig& config) {
   return destinations;
 }
 
-uint32_t CountOf(const std::map<archive::TransferState, int64_t>& counts,
-                 archive::TransferState state) {
-  const auto found = counts.find(state);
-  return static_cast<uint32_t>(found == counts.end() ? 0 : found->second);
-}
-
-google::protobuf::Timestamp TimestampOf(absl::Time time) {
-  google::protobuf::Timestamp proto;
-  proto.set_seconds(absl::ToUnixSeconds(time));
-  proto.set_nanos(
-      static_cast<int>((time - absl::FromUnixSeconds(proto.seconds())) / absl::Nanoseconds(1)));
-  return proto;
-}
-
 }  // namespace
 
 DestinationService::DestinationService(const Guard& guard, archive::TransferQueue* queue,
@@ -65,14 +51,17 @@ void DestinationService::OnListDestinations(
   for (const v1::Destination& configured : destinations_) {
     v1::Destination& told = *call.response().add_destination() = configured;
     const archive::QueueLength& length = lengths[configured.name()];
-    told.set_queued_count(CountOf(length.counts, archive::TransferState::kQueued));
-    told.set_sending_count(CountOf(length.counts, archive::TransferState::kSending));
-    told.set_failed_count(CountOf(length.counts, archive::TransferState::kFailed));
-    told.set_sent_count(CountOf(length.counts, archive::TransferState::kSent) +
-                        CountOf(length.counts, archive::TransferState::kCommitted));
+    const auto count = [&](archive::TransferState state) {
+      return static_cast<uint32_t>(archive::CountOf(length.counts, state));
+    };
+    told.set_queued_count(count(archive::TransferState::kQueued));
+    told.set_sending_count(count(archive::TransferState::kSending));
+    told.set_failed_count(count(archive::TransferState::kFailed));
+    told.set_sent_count(count(archive::TransferState::kSent) +
+                        count(archive::TransferState::kCommitted));
     told.set_reason(length.reason);
     told.set_attempts(static_cast<uint32_t>(length.attempts));
-    if (length.next_try) *told.mutable_next_attempt_time() = TimestampOf(*length.next_try);
+    if (length.next_try) *told.mutable_next_attempt_time() = TimestampToProto(*length.next_try);
   }
   call.Answer(absl::OkStatus());
 }

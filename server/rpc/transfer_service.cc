@@ -15,6 +15,7 @@
 #include "proto/wire/calibration.h"
 #include "server/base/log.h"
 #include "server/node/job_audit.h"
+#include "server/rpc/translation/translate.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -26,12 +27,6 @@ constexpr size_t kMostSentAtOnce = 1000;
 
 v1::TransferState StateToProto(archive::TransferState state) {
   return static_cast<v1::TransferState>(static_cast<int>(state) + 1);
-}
-
-void SetTime(absl::Time time, google::protobuf::Timestamp& proto) {
-  proto.set_seconds(absl::ToUnixSeconds(time));
-  proto.set_nanos(
-      static_cast<int>((time - absl::FromUnixSeconds(proto.seconds())) / absl::Nanoseconds(1)));
 }
 
 /// The same for requests that differ in their page only.
@@ -156,8 +151,7 @@ void LogSend(const std::string& job_id, const std::string& destination, const st
 
 v1::Transfer ToProto(const archive::Transfer& transfer) {
   const auto count = [&](archive::TransferState state) {
-    const auto found = transfer.counts.find(state);
-    return static_cast<uint32_t>(found == transfer.counts.end() ? 0 : found->second);
+    return static_cast<uint32_t>(archive::CountOf(transfer.counts, state));
   };
   v1::Transfer proto;
   proto.set_job_id(transfer.job_id);
@@ -169,13 +163,13 @@ v1::Transfer ToProto(const archive::Transfer& transfer) {
   proto.set_committed_count(count(archive::TransferState::kCommitted));
   proto.set_failed_count(count(archive::TransferState::kFailed));
   proto.set_skipped_count(count(archive::TransferState::kSkipped));
-  if (transfer.next_try) SetTime(*transfer.next_try, *proto.mutable_next_attempt_time());
+  if (transfer.next_try) *proto.mutable_next_attempt_time() = TimestampToProto(*transfer.next_try);
   proto.set_reason(transfer.reason);
   proto.set_attempts(static_cast<uint32_t>(transfer.attempts));
   proto.set_storage_commitment(transfer.storage_commitment);
   proto.set_done(transfer.done);
-  SetTime(transfer.enqueue_time, *proto.mutable_enqueue_time());
-  SetTime(transfer.update_time, *proto.mutable_update_time());
+  *proto.mutable_enqueue_time() = TimestampToProto(transfer.enqueue_time);
+  *proto.mutable_update_time() = TimestampToProto(transfer.update_time);
   return proto;
 }
 

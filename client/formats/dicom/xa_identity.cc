@@ -1,7 +1,5 @@
 #include "client/formats/dicom/xa_identity.h"
 
-#include <dcmtk/ofstd/ofchrenc.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/utf8.h"
 
 namespace isocenter::formats {
 namespace {
@@ -59,13 +58,6 @@ std::string TimeOfDay(const std::string& text) {
 const DcmTagKey kTexts[] = {DCM_PatientName,     DCM_PatientID,        DCM_StudyID,
                             DCM_AccessionNumber, DCM_StudyDescription, DCM_ReferringPhysicianName};
 
-bool IsUtf8(const std::string& text) {
-  OFCharacterEncoding encoding;
-  OFString converted;
-  return encoding.selectEncoding("UTF-8", "UTF-16LE").good() &&
-         encoding.convertString(text.c_str(), converted).good();
-}
-
 /// Text with bytes beyond ASCII; `utf8`: all of it is UTF-8.
 bool IsExtended(DcmDataset& text, bool& utf8) {
   bool extended = false;
@@ -73,7 +65,7 @@ bool IsExtended(DcmDataset& text, bool& utf8) {
   for (const DcmTagKey& tag : kTexts) {
     const std::string value = DicomText(text, tag);
     extended |= !std::ranges::all_of(value, absl::ascii_isascii);
-    utf8 &= IsUtf8(value);
+    utf8 &= NotUtf8(value).empty();
   }
   return extended;
 }
