@@ -1,8 +1,8 @@
 // Back-projection where neighbouring voxels along z see neighbouring detector rows, as on every
 // C-arm: a block of voxels reads a short window of two or three detector columns into registers
 // and picks its samples there; where voxels lie so many rows apart that no few registers hold them,
-// it loads each. Included once per target by Highway's foreach_target, for targets
-// that can permute across a register (AVX2, AVX-512).
+// it loads each. Included once per target by Highway's foreach_target, for targets that can permute
+// across a register (AVX2, AVX-512).
 //
 // A patch of voxel columns is done at a time, one view after the other, in two steps:
 //   1. BlockTable::Build, one lane per voxel column, computes what each block needs (exact at its

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/recon/refinement_basis.h"
-#include "kernels/recon/second_pass/cone_beam_plan.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_plan.h"
 #include "kernels/recon/second_pass/scatter_plan.h"
 #include "kernels/recon/second_pass/settings.h"
 

@@ -16,7 +16,7 @@
 #include "kernels/base/thread_pool.h"
 #include "kernels/ops/check.h"
 #include "kernels/recon/reconstructor.h"
-#include "kernels/recon/second_pass/cone_beam_pass.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_pass.h"
 #include "kernels/recon/second_pass/findings.h"
 #include "kernels/recon/second_pass/line_correction.h"
 #include "kernels/recon/second_pass/line_store.h"
@@ -26,6 +26,7 @@
 #include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
 #include "kernels/recon/second_pass/stripe_correction.h"
+#include "kernels/recon/second_pass/volume_memory.h"
 #include "kernels/recon/self_calibration/calibration_pass.h"
 
 namespace isocenter::recon {
@@ -128,25 +129,16 @@ class SecondPass final : public Refinement {
     return store_->Matrices(0, plan_.views());
   }
   absl::Status CollectTrace();
-  HostView3<float> volume() {
-    if (volume_ != nullptr) return ViewOf(*volume_);
-    return {untouched_by_devices_.get(), plan_.grid.shape()};
-  }
-  HostView3<float> metal() { return ViewOf(*metal_); }
-  HostView3<float> ViewOf(ops::HostMemory& memory) const {
-    return {reinterpret_cast<float*>(memory.data()), plan_.grid.shape()};
-  }
+  HostView3<float> volume() const { return volume_->view(); }
+  HostView3<float> metal() const { return metal_->view(); }
 
   const SecondPassPlan& plan_;
   const ops::Registry& registry_;
   const std::vector<ops::Device*> devices_;
   std::unique_ptr<LineStore> store_;
   /// [z][y][x]: the volume so far in HU, and between two reconstructions what is made of it.
-  std::unique_ptr<ops::HostMemory> volume_;
-  /// Instead, where nothing is reconstructed into it: locking its pages takes longer than all that
-  /// is done with it.
-  std::unique_ptr<float[]> untouched_by_devices_;
-  std::unique_ptr<ops::HostMemory> metal_;  // HU of FindMetal; null: not asked for
+  std::optional<VolumeMemory> volume_;
+  std::optional<VolumeMemory> metal_;  // HU of FindMetal; none: not asked for
   std::unique_ptr<MetalEvidence> evidence_;
   std::vector<float> removed_;  // of a chunk's lines
   std::vector<float> before_;   // a chunk's lines that are asked, before they are corrected
@@ -179,13 +171,12 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
   std::unique_ptr<SecondPass> self(new SecondPass(plan, registry, devices));
   ops::Device& device = *devices[0];
   ISO_ASSIGN_OR_RETURN(self->store_, LineStore::Create(plan, registry, device));
-  if (NeedsLines(plan.settings)) {
-    ISO_ASSIGN_OR_RETURN(self->volume_, device.NewHostMemory(VolumeBytes(plan.grid)));
-  } else {
-    self->untouched_by_devices_ = std::make_unique_for_overwrite<float[]>(plan.grid.voxels());
-  }
+  // Without lines nothing is reconstructed into it.
+  ISO_ASSIGN_OR_RETURN(
+      self->volume_,
+      VolumeMemory::Create(plan.grid, NeedsLines(plan.settings) ? &device : nullptr));
   if (plan.settings.metal) {
-    ISO_ASSIGN_OR_RETURN(self->metal_, device.NewHostMemory(VolumeBytes(plan.grid)));
+    ISO_ASSIGN_OR_RETURN(self->metal_, VolumeMemory::Create(plan.grid, &device));
   }
   if (plan.scatter) {
     self->scatter_ =

@@ -1,4 +1,4 @@
-#include "kernels/recon/second_pass/cone_beam_artefact.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_artefact.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/geometry/orbit_axis.h"
-#include "kernels/recon/second_pass/cone_beam_shares.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_shares.h"
 
 namespace isocenter::recon {
 namespace {

@@ -4,8 +4,8 @@
 #include "kernels/base/thread_pool.h"
 #include "kernels/base/views.h"
 #include "kernels/ops/hounsfield.h"
-#include "kernels/recon/second_pass/cone_beam_model.h"
-#include "kernels/recon/second_pass/cone_beam_plan.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_model.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_plan.h"
 
 namespace isocenter::recon {
 

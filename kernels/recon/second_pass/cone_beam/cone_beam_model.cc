@@ -1,4 +1,4 @@
-#include "kernels/recon/second_pass/cone_beam_model.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_model.h"
 
 #include <algorithm>
 #include <cmath>

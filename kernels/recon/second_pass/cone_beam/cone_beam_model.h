@@ -8,7 +8,7 @@
 #include "kernels/base/views.h"
 #include "kernels/geometry/projection_matrix.h"
 #include "kernels/ops/hounsfield.h"
-#include "kernels/recon/second_pass/cone_beam_plan.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_plan.h"
 
 namespace isocenter::recon {
 

@@ -1,4 +1,4 @@
-#include "kernels/recon/second_pass/cone_beam_pass.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_pass.h"
 
 #include <utility>
 

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
 #include "kernels/recon/reconstructor.h"
-#include "kernels/recon/second_pass/cone_beam_artefact.h"
-#include "kernels/recon/second_pass/cone_beam_model.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_artefact.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_model.h"
 #include "kernels/recon/second_pass/plan.h"
 
 namespace isocenter::recon {

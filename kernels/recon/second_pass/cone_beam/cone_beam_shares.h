@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/geometry/vec3.h"
-#include "kernels/recon/second_pass/cone_beam_plan.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_plan.h"
 
 namespace isocenter::recon {
 

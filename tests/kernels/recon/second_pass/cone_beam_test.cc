@@ -9,7 +9,7 @@
 
 #include "kernels/base/units.h"
 #include "kernels/recon/reconstructor.h"
-#include "kernels/recon/second_pass/cone_beam_shares.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_shares.h"
 #include "kernels/recon/second_pass/second_pass.h"
 #include "tests/kernels/recon/iterative/small_scan.h"
 
