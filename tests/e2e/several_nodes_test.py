@@ -74,7 +74,7 @@ class SeveralNodesTest(cluster.ClusterTest):
             self.wait_for_job([n for n in NODES if n != busy])
             with self.held(consoles["second"]):
                 refused = self.call("stream", self.bundle(), *support.GRID)
-        self.assertEqual(refused.returncode, 5)
+        self.assertEqual(refused.returncode, 6)
         self.assertIn("1 place among the active jobs is needed", refused.stderr)
         nodes = {self.summary(console, name)["node"] for name, console in consoles.items()}
         self.assertEqual(nodes, set(NODES))
