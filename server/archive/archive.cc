@@ -26,6 +26,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr char kIndex[] = "index.sqlite";
+
 absl::StatusOr<jobs::Job> ReadRecord(const std::string& id, const std::string& text) {
   if (!jobs::CheckJobId(id).ok()) return absl::DataLossError("its id is none that a job can have");
   ISO_ASSIGN_OR_RETURN(jobs::Job job, JobFromJson(text));
@@ -48,7 +50,7 @@ Staging::~Staging() {
   if (!directory_.empty()) fs::remove_all(directory_, ignored);
 }
 
-Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database database,
+Archive::Archive(fs::path directory, storage::Lock lock, Database database,
                  std::unique_ptr<TransferQueue> transfers, std::unique_ptr<Listing> listing,
                  std::unique_ptr<IndexChanges> changes)
     : directory_(std::move(directory)),
@@ -61,6 +63,11 @@ Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database datab
 
 fs::path Archive::ResultDirectory(const std::string& name) const {
   return directory_ / "results" / name;
+}
+
+bool Archive::IsAt(const fs::path& directory) {
+  std::error_code ignored;
+  return fs::exists(directory / kIndex, ignored);
 }
 
 absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const fs::path& directory) {
@@ -76,20 +83,21 @@ absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const fs::path& directory
   ISO_RETURN_IF_ERROR(MakeDirectory(root / "staging"));
   ISO_RETURN_IF_ERROR(MakeDirectory(root / "results"));
 
-  ISO_ASSIGN_OR_RETURN(storage::DirectoryLock lock, storage::DirectoryLock::Take(root));
+  ISO_ASSIGN_OR_RETURN(storage::Lock lock, storage::Lock::OfDirectory(root));
+  const bool is_new = !IsAt(root);
   // SQLite removes its log when it closes in good order.
   const fs::path log = root / "index.sqlite-wal";
   const bool was_interrupted = fs::exists(log, error) && fs::file_size(log, error) > 0;
-  ISO_ASSIGN_OR_RETURN(Database database, Database::Open(root / "index.sqlite"));
+  ISO_ASSIGN_OR_RETURN(Database database, Database::Open(root / kIndex));
   ISO_RETURN_IF_ERROR(database.Migrate(SchemaMigrations()));
   if (was_interrupted) ISO_RETURN_IF_ERROR(database.CheckIntegrity());
-  ISO_ASSIGN_OR_RETURN(auto transfers,
-                       TransferQueue::Open(root / "index.sqlite", root / "results"));
-  ISO_ASSIGN_OR_RETURN(auto listing, Listing::Open(root / "index.sqlite", root / "results"));
-  ISO_ASSIGN_OR_RETURN(auto changes, IndexChanges::Open(root / "index.sqlite"));
+  ISO_ASSIGN_OR_RETURN(auto transfers, TransferQueue::Open(root / kIndex, root / "results"));
+  ISO_ASSIGN_OR_RETURN(auto listing, Listing::Open(root / kIndex, root / "results"));
+  ISO_ASSIGN_OR_RETURN(auto changes, IndexChanges::Open(root / kIndex));
   std::unique_ptr<Archive> archive(new Archive(root, std::move(lock), std::move(database),
                                                std::move(transfers), std::move(listing),
                                                std::move(changes)));
+  archive->is_new_ = is_new;
   ISO_RETURN_IF_ERROR(archive->Repair());
   FillReserve(root);
   return archive;

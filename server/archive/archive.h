@@ -22,7 +22,7 @@
 #include "server/archive/transfer_queue.h"
 #include "server/jobs/job.h"
 #include "server/jobs/ports.h"
-#include "server/storage/files.h"
+#include "server/storage/locks.h"
 
 namespace isocenter::archive {
 
@@ -67,11 +67,15 @@ class Archive : public jobs::JobStore {
   /// (not writable), FAILED_PRECONDITION (in use by another process, or written by a newer
   /// version), DATA_LOSS (the index is damaged or not an index).
   static absl::StatusOr<std::unique_ptr<Archive>> Open(const std::filesystem::path& directory);
+  /// Whether there is an archive at `directory`, which Open would go on with.
+  static bool IsAt(const std::filesystem::path& directory);
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 
   /// What Open() has put right, as sentences for the log, without patient data.
   const std::vector<std::string>& repairs() const { return repairs_; }
+  /// Whether Open() found none and made it.
+  bool is_new() const { return is_new_; }
   /// What somebody has to look at, because it may be nowhere else.
   const UnnamedResults& unnamed() const { return unnamed_; }
 
@@ -115,7 +119,7 @@ class Archive : public jobs::JobStore {
   absl::StatusOr<std::vector<InstanceRow>> FindInstances(const std::string& series_uid);
 
  private:
-  Archive(std::filesystem::path directory, storage::DirectoryLock lock, Database database,
+  Archive(std::filesystem::path directory, storage::Lock lock, Database database,
           std::unique_ptr<TransferQueue> transfers, std::unique_ptr<Listing> listing,
           std::unique_ptr<IndexChanges> changes);
 
@@ -126,6 +130,8 @@ class Archive : public jobs::JobStore {
   std::filesystem::path StagingDirectory() const { return directory_ / "staging"; }
   std::filesystem::path ResultDirectory(const std::string& name) const;
   absl::Status Repair() ABSL_LOCKS_EXCLUDED(mutex_);
+  /// Makes a completed job whose result is not there any more a failed one, which says so.
+  absl::Status RecordLoss(const std::string& job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Moves a result that the index does not name to where nobody looks for results. `which` begins
   /// the sentence of repairs().
   absl::Status SetAside(const std::string& name, absl::string_view which);
@@ -144,7 +150,8 @@ class Archive : public jobs::JobStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::filesystem::path directory_;
-  const storage::DirectoryLock lock_;
+  const storage::Lock lock_;
+  bool is_new_ = false;
   std::vector<std::string> repairs_;
   UnnamedResults unnamed_;
   absl::Mutex mutex_;

@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/archive.h"
 #include "server/archive/directories.h"
+#include "server/archive/job_json.h"
 
 namespace isocenter::archive {
 
@@ -56,6 +59,7 @@ absl::Status Archive::Repair() {
     ISO_RETURN_IF_ERROR(database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(
                                                     mutex_) -> absl::Status {
       ISO_RETURN_IF_ERROR(Remove(entry.job_id, ignored));
+      ISO_RETURN_IF_ERROR(RecordLoss(entry.job_id));
       return database_.Execute(
           "UPDATE transfers SET state = ?1, reason = 'the stored result lacks files' "
           "WHERE job_id = ?2 AND state IN (?3, ?4)",
@@ -93,6 +97,23 @@ absl::Status Archive::Repair() {
       database_.Query("SELECT 1 FROM jobs LIMIT 1", {}, [&](const Row&) { has_jobs = true; }));
   unnamed_.index_is_empty = indexed.empty() && !has_jobs;
   return absl::OkStatus();
+}
+
+absl::Status Archive::RecordLoss(const std::string& job_id) {
+  std::string record;
+  ISO_RETURN_IF_ERROR(database_.Query("SELECT record FROM jobs WHERE id = ?1", {job_id},
+                                      [&](const Row& row) { record = row.Text(0); }));
+  absl::StatusOr<jobs::Job> job = JobFromJson(record);
+  // One that is none, or that cannot be read, says nothing of a result.
+  if (!job.ok() || job->state != jobs::JobState::kCompleted) return absl::OkStatus();
+  job->state = jobs::JobState::kFailed;
+  job->error = absl::DataLossError(absl::StrCat(
+      "the volume was completed and its stored result is lost: when the service started at ",
+      absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::Now(), absl::UTCTimeZone()),
+      ", files of it were missing; what was sent before is at its destinations, else put the "
+      "archive back from a backup, or delete the job"));
+  return database_.Execute("UPDATE jobs SET state = ?1, record = ?2 WHERE id = ?3",
+                           {std::string(jobs::Name(job->state)), JobToJson(*job), job_id});
 }
 
 absl::Status Archive::SetAside(const std::string& name, absl::string_view which) {

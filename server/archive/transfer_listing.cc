@@ -116,7 +116,8 @@ absl::Status TransferQueue::CheckDelivered(const std::string& job_id) {
   ISO_RETURN_IF_ERROR(database_.Query(
       absl::StrCat("SELECT destination, SUM(NOT ", kIsDone,
                    "), COUNT(*), MAX(wants_commitment) FROM transfers WHERE job_id = ?1 "
-                   "GROUP BY destination HAVING SUM(NOT ",
+                   "AND EXISTS (SELECT 1 FROM series WHERE job_id = ?1) GROUP BY destination "
+                   "HAVING SUM(NOT ",
                    kIsDone, ") > 0 ORDER BY destination"),
       {job_id}, [&](const Row& row) {
         waiting.push_back(absl::StrCat(row.Text(0), " has not confirmed to have ",
@@ -126,7 +127,7 @@ absl::Status TransferQueue::CheckDelivered(const std::string& job_id) {
   if (waiting.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("job '", job_id, "' is not delivered: ", absl::StrJoin(waiting, "; "),
-                   "; wait, or delete it by force"));
+                   "; wait, or delete it by force: `isocenter delete --force`"));
 }
 
 }  // namespace isocenter::archive

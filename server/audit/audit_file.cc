@@ -111,8 +111,10 @@ absl::Status OfField(const std::string& path, const absl::Status& wrong) {
 
 }  // namespace
 
-absl::Status CheckFile(const std::string& path) {
+absl::Status CheckFile(const std::string& path, std::optional<int> replaced) {
   namespace fs = std::filesystem;
+  const std::optional<int> holder = storage::HolderOfFile(path);
+  if (holder && holder != replaced) return OfField(path, storage::InUse(path, holder, "file"));
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (descriptor >= 0) {
     const absl::Status wrong = CheckBegin(descriptor);
@@ -133,6 +135,7 @@ absl::Status CheckFile(const std::string& path) {
 
 AuditFile::AuditFile(AuditFile&& other) noexcept
     : options_(std::move(other.options_)),
+      lock_(std::move(other.lock_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
       bytes_(other.bytes_),
       first_(other.first_),
@@ -147,15 +150,20 @@ AuditFile::~AuditFile() {
 }
 
 absl::StatusOr<AuditFile> AuditFile::Open(FileOptions options) {
-  AuditFile file(std::move(options));
-  const std::filesystem::path directory = std::filesystem::path(file.options_.path).parent_path();
+  const std::string path = options.path;
+  const std::filesystem::path directory = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!directory.empty()) std::filesystem::create_directories(directory, error);
   if (error) {
-    return absl::ErrnoToStatus(error.value(), absl::StrCat("audit.file is ", file.options_.path,
-                                                           "; cannot make its directory"));
+    return absl::ErrnoToStatus(error.value(),
+                               absl::StrCat("audit.file is ", path, "; cannot make its directory"));
   }
-  ISO_RETURN_IF_ERROR(OfField(file.options_.path, file.Reopen()));
+  // Before a lock is made beside it: it may be somebody's file.
+  ISO_RETURN_IF_ERROR(CheckFile(path));
+  absl::StatusOr<storage::Lock> lock = storage::Lock::OfFile(path);
+  ISO_RETURN_IF_ERROR(OfField(path, lock.status()));
+  AuditFile file(std::move(options), *std::move(lock));
+  ISO_RETURN_IF_ERROR(OfField(path, file.Reopen()));
   return file;
 }
 

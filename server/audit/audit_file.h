@@ -16,6 +16,7 @@
 #include "server/audit/chain.h"
 #include "server/audit/event.h"
 #include "server/audit/trail_files.h"
+#include "server/storage/locks.h"
 
 namespace isocenter::audit {
 
@@ -34,16 +35,19 @@ struct Fill {
 };
 
 /// Whether AuditFile::Open could open this file, as far as can be seen without making or changing
-/// anything. Errors: its own.
-absl::Status CheckFile(const std::string& path);
+/// anything; `replaced` is a process that may have it now because it will have ended by then.
+/// Errors: its own.
+absl::Status CheckFile(const std::string& path, std::optional<int> replaced = std::nullopt);
 
 /// Not thread-safe.
 class AuditFile {
  public:
   /// Creates the file, readable by its owner only, and its directory, or goes on behind its last
   /// record. What a crash has left of a record, and other bytes that are none, are kept and stated
-  /// by a record of their own. Errors: PERMISSION_DENIED, and what else making a directory or
-  /// opening a file may give, with the field `audit.file` and the path.
+  /// by a record of their own. For as long as it lives no other process can open it, whatever it is
+  /// renamed to meanwhile. Errors: PERMISSION_DENIED, FAILED_PRECONDITION (another process writes
+  /// to it), and what else making a directory or opening a file may give, with the field
+  /// `audit.file` and the path.
   static absl::StatusOr<AuditFile> Open(FileOptions options);
   AuditFile(AuditFile&& other) noexcept;
   AuditFile& operator=(AuditFile&&) = delete;
@@ -63,7 +67,8 @@ class AuditFile {
   Fill fill() const;
 
  private:
-  explicit AuditFile(FileOptions options) : options_(std::move(options)) {}
+  AuditFile(FileOptions options, storage::Lock lock)
+      : options_(std::move(options)), lock_(std::move(lock)) {}
   absl::Status Reopen();
   /// Finds `last_` and `first_` in a file that is not empty, and what has to be stated of its end.
   absl::Status FindEnd();
@@ -78,6 +83,7 @@ class AuditFile {
   absl::Status MakeRoom();
 
   FileOptions options_;
+  storage::Lock lock_;
   int descriptor_ = -1;  // -1: to be opened
   uint64_t bytes_ = 0;
   int64_t first_ = 0;  // of the file's records; 0: it has none

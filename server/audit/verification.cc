@@ -77,7 +77,8 @@ absl::StatusOr<std::vector<Found>> FilesOf(const fs::path& directory, Verificati
     ISO_ASSIGN_OR_RETURN(const int64_t first, FirstRecordOf(entry->path()));
     if (first > 0) {
       files.push_back({entry->path(), first});
-    } else if (!absl::EndsWith(entry->path().string(), ".sent")) {
+    } else if (const std::string name = entry->path().string();
+               !absl::EndsWith(name, ".sent") && !absl::EndsWith(name, ".lock")) {
       verified.notes.push_back(absl::StrCat(entry->path().string(), " has no record"));
     }
   }

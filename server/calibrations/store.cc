@@ -17,6 +17,7 @@
 #include "proto/wire/geometry.h"
 #include "server/base/log.h"
 #include "server/calibrations/upload.h"
+#include "server/storage/files.h"
 
 namespace isocenter::calibrations {
 namespace {
@@ -72,8 +73,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(StoreOptions options) {
     return storage::FileError(errno, "create directory", options.directory);
   }
   ISO_RETURN_IF_ERROR(storage::SyncDirectory(options.directory.parent_path()));
-  ISO_ASSIGN_OR_RETURN(storage::DirectoryLock lock,
-                       storage::DirectoryLock::Take(options.directory));
+  ISO_ASSIGN_OR_RETURN(storage::Lock lock, storage::Lock::OfDirectory(options.directory));
   std::unique_ptr<Store> store(new Store(std::move(options), std::move(lock)));
   ISO_RETURN_IF_ERROR(store->ReadDirectory());
   return store;

@@ -19,7 +19,7 @@
 #include "isocenter/v1/calibration_service.pb.h"
 #include "kernels/geometry/trajectory.h"
 #include "server/jobs/calibrations.h"
-#include "server/storage/files.h"
+#include "server/storage/locks.h"
 
 namespace isocenter::calibrations {
 
@@ -70,7 +70,7 @@ class Store : public jobs::CalibrationStore {
 
  private:
   friend class Upload;
-  explicit Store(StoreOptions options, storage::DirectoryLock lock)
+  explicit Store(StoreOptions options, storage::Lock lock)
       : options_(std::move(options)), lock_(std::move(lock)) {}
 
   std::filesystem::path FileOf(const std::string& name) const;
@@ -90,7 +90,7 @@ class Store : public jobs::CalibrationStore {
   void EndUpload();
 
   const StoreOptions options_;
-  const storage::DirectoryLock lock_;
+  const storage::Lock lock_;
   std::vector<std::string> repairs_;
   /// Held while the disk is waited for, which who only reads the list must not do.
   absl::Mutex changing_ ABSL_ACQUIRED_BEFORE(mutex_);

@@ -16,6 +16,7 @@
 #include "kernels/quality/constancy.h"
 #include "proto/wire/calibration.h"
 #include "server/quality/record_file.h"
+#include "server/storage/files.h"
 
 namespace isocenter::quality_records {
 namespace {
@@ -40,8 +41,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(StoreOptions options) {
     return storage::FileError(errno, "create directory", options.directory);
   }
   ISO_RETURN_IF_ERROR(storage::SyncDirectory(options.directory.parent_path()));
-  ISO_ASSIGN_OR_RETURN(storage::DirectoryLock lock,
-                       storage::DirectoryLock::Take(options.directory));
+  ISO_ASSIGN_OR_RETURN(storage::Lock lock, storage::Lock::OfDirectory(options.directory));
   std::unique_ptr<Store> store(new Store(std::move(options), std::move(lock)));
   ISO_RETURN_IF_ERROR(store->ReadDirectory());
   return store;

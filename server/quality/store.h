@@ -17,7 +17,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "isocenter/v1/quality.pb.h"
-#include "server/storage/files.h"
+#include "server/storage/locks.h"
 
 namespace isocenter::quality_records {
 
@@ -60,7 +60,7 @@ class Store {
     int64_t set_millis = 0;
   };
 
-  Store(StoreOptions options, storage::DirectoryLock lock)
+  Store(StoreOptions options, storage::Lock lock)
       : options_(std::move(options)), lock_(std::move(lock)) {}
 
   static Series SeriesOf(const v1::QualityResult& result) {
@@ -77,7 +77,7 @@ class Store {
   void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const StoreOptions options_;
-  const storage::DirectoryLock lock_;
+  const storage::Lock lock_;
   std::vector<std::string> repairs_;
   /// Held while the disk is waited for, which who only reads must not do.
   absl::Mutex changing_ ABSL_ACQUIRED_BEFORE(mutex_);

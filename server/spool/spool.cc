@@ -16,6 +16,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/jobs/job.h"
 #include "server/spool/format.h"
+#include "server/storage/files.h"
 
 namespace isocenter::spool {
 namespace {
@@ -53,7 +54,7 @@ std::optional<std::string> JobIdOf(const fs::path& path, const char* suffix) {
 
 }  // namespace
 
-Spool::Spool(SpoolOptions options, storage::DirectoryLock lock)
+Spool::Spool(SpoolOptions options, storage::Lock lock)
     : options_(std::move(options)),
       lock_(std::move(lock)),
       capacity_bytes_(options_.capacity_bytes),
@@ -73,15 +74,21 @@ Spool::~Spool() {
   if (housekeeper_.joinable()) housekeeper_.join();
 }
 
+bool Spool::IsAt(const fs::path& directory) {
+  std::error_code ignored;
+  return fs::exists(storage::LockOfDirectory(directory), ignored);
+}
+
 absl::StatusOr<std::unique_ptr<Spool>> Spool::Open(SpoolOptions options) {
   std::error_code error;
   options.directory = fs::absolute(options.directory, error);
   if (error) return storage::FileError(error.value(), "find", options.directory);
+  const bool is_new = !IsAt(options.directory);
   fs::create_directories(options.directory, error);
   if (error) return storage::FileError(error.value(), "create directory", options.directory);
-  ISO_ASSIGN_OR_RETURN(storage::DirectoryLock lock,
-                       storage::DirectoryLock::Take(options.directory));
+  ISO_ASSIGN_OR_RETURN(storage::Lock lock, storage::Lock::OfDirectory(options.directory));
   std::unique_ptr<Spool> spool(new Spool(WithDefaults(std::move(options)), std::move(lock)));
+  spool->is_new_ = is_new;
   ISO_RETURN_IF_ERROR(spool->Scan());
   spool->housekeeper_ = std::thread([spool = spool.get()] { spool->KeepHouse(); });
   return spool;

@@ -21,7 +21,7 @@
 #include "server/spool/committer.h"
 #include "server/spool/job_file.h"
 #include "server/spool/writers.h"
-#include "server/storage/files.h"
+#include "server/storage/locks.h"
 
 namespace isocenter::spool {
 
@@ -65,6 +65,8 @@ class Spool : public jobs::FrameSpool {
   /// Makes the directory if need be and removes what an interrupted Create has left. Errors:
   /// FAILED_PRECONDITION (in use by another process); those of storage::FileError.
   static absl::StatusOr<std::unique_ptr<Spool>> Open(SpoolOptions options);
+  /// Whether there is a spool at `directory`, which Open would go on with.
+  static bool IsAt(const std::filesystem::path& directory);
   /// Returns when all that was appended is written, synced if the policy says so, and its `done`
   /// called.
   ~Spool() override;
@@ -89,6 +91,8 @@ class Spool : public jobs::FrameSpool {
   void FreeDisk(int64_t bytes) override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Remove(const std::string& job_id) override ABSL_LOCKS_EXCLUDED(mutex_);
 
+  /// Whether Open(options) found none and made it.
+  bool is_new() const { return is_new_; }
   SpoolUsage usage() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -105,7 +109,7 @@ class Spool : public jobs::FrameSpool {
   };
   using Entries = std::map<std::string, Entry>;
 
-  Spool(SpoolOptions options, storage::DirectoryLock lock);
+  Spool(SpoolOptions options, storage::Lock lock);
 
   absl::Status Scan() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status MakeRoom(const std::string& job_id, int64_t needed, int64_t spared)
@@ -129,7 +133,8 @@ class Spool : public jobs::FrameSpool {
   }
 
   const SpoolOptions options_;
-  const storage::DirectoryLock lock_;
+  const storage::Lock lock_;
+  bool is_new_ = false;
   absl::Mutex opening_;  // held by the caller that reads a file; taken before mutex_
   mutable absl::Mutex mutex_;
   int64_t capacity_bytes_ ABSL_GUARDED_BY(mutex_);

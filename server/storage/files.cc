@@ -1,7 +1,6 @@
 #include "server/storage/files.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -12,7 +11,6 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
@@ -85,34 +83,6 @@ absl::Status SyncDirectory(const std::filesystem::path& directory) {
 
 absl::Status SyncFileSystem(const std::filesystem::path& directory) {
   return SyncDescriptorOf(directory, syncfs);
-}
-
-absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / "lock";
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor < 0) return FileError(errno, "open", path);
-  DirectoryLock lock(descriptor);
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
-    // For whoever comes second. Nothing depends on it.
-    const std::string holder = absl::StrCat(getpid(), "\n");
-    if (ftruncate(descriptor, 0) == 0) (void)!pwrite(descriptor, holder.data(), holder.size(), 0);
-    return lock;
-  }
-  if (errno != EWOULDBLOCK) return FileError(errno, "lock", path);
-  std::string holder(20, '\0');
-  holder.resize(std::max<ssize_t>(0, pread(descriptor, holder.data(), holder.size(), 0)));
-  int process = 0;
-  return absl::FailedPreconditionError(
-      absl::StrCat(directory.string(), " is in use by another process",
-                   absl::SimpleAtoi(holder, &process) ? absl::StrCat(" (", process, ")") : "",
-                   "; legal is one service for each directory"));
-}
-
-DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-DirectoryLock::~DirectoryLock() {
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 OutputFile::OutputFile(int descriptor, std::filesystem::path path)

@@ -36,20 +36,6 @@ absl::Status SyncDirectory(const std::filesystem::path& directory);
 /// one journal commit, where syncing each would take hundreds.
 absl::Status SyncFileSystem(const std::filesystem::path& directory);
 
-/// Keeps other processes out of a directory for as long as it lives. Movable.
-class DirectoryLock {
- public:
-  /// Errors: FAILED_PRECONDITION when another process holds it; FileError.
-  static absl::StatusOr<DirectoryLock> Take(const std::filesystem::path& directory);
-  DirectoryLock(DirectoryLock&& other) noexcept;
-  DirectoryLock& operator=(DirectoryLock&&) = delete;
-  ~DirectoryLock();
-
- private:
-  explicit DirectoryLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
-};
-
 /// A file that is being written. Movable; closes itself. Errors: see FileError.
 class OutputFile {
  public:

@@ -9,6 +9,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/dicom/objects/common_modules.h"
 #include "server/dicom/objects/stored_values.h"
+#include "server/storage/files.h"
 
 namespace isocenter::dicom {
 namespace {

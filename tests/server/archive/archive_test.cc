@@ -393,9 +393,28 @@ TEST_F(ArchiveTest, AnOlderIndexCostsNoNewerResult) {
   }
 }
 
+TEST_F(ArchiveTest, KnowsWhetherItWasThere) {
+  EXPECT_TRUE(archive_->is_new());
+  EXPECT_TRUE(Archive::IsAt(root()));
+  Reopen();
+  EXPECT_FALSE(archive_->is_new());
+  // Another disk is mounted there, or none.
+  archive_.reset();
+  fs::rename(root(), directory_.path() / "unmounted");
+  fs::create_directory(root());
+  EXPECT_FALSE(Archive::IsAt(root()));
+  Reopen();
+  EXPECT_TRUE(archive_->is_new());
+}
+
 TEST_F(ArchiveTest, ResultsThatLackFilesAreTakenOutAndSetAside) {
   for (const char* id : {"whole", "gone", "short", "truncated"}) {
     ASSERT_TRUE(Store(id, TestResult(id, "1.1")).ok());
+  }
+  for (const char* id : {"whole", "gone"}) {
+    jobs::Job job = TestJob(id, 1);
+    job.state = jobs::JobState::kCompleted;
+    ASSERT_TRUE(archive_->Save(job).ok());
   }
   const fs::path gone = archive_->FilesOf("gone")->raw.parent_path();
   const fs::path one_less = archive_->FilesOf("short")->instances[1];
@@ -409,6 +428,19 @@ TEST_F(ArchiveTest, ResultsThatLackFilesAreTakenOutAndSetAside) {
   EXPECT_EQ(ResultDirectories(), 1u);
   EXPECT_EQ(std::distance(fs::directory_iterator(root() / "damaged"), fs::directory_iterator()), 2);
   EXPECT_THAT(archive_->repairs(), SizeIs(5));
+  // Its job says so, and does so once.
+  for (int start = 0; start < 2; ++start) {
+    const auto loaded = archive_->LoadAll();
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    ASSERT_THAT(loaded->jobs, SizeIs(2));
+    for (const jobs::Job& job : loaded->jobs) {
+      const bool lost = job.id == "gone";
+      EXPECT_EQ(job.state, lost ? jobs::JobState::kFailed : jobs::JobState::kCompleted) << job.id;
+      EXPECT_EQ(job.error.code(), lost ? absl::StatusCode::kDataLoss : absl::StatusCode::kOk);
+      EXPECT_THAT(std::string(job.error.message()), HasSubstr(lost ? "result is lost: when" : ""));
+    }
+    Reopen();
+  }
 }
 
 TEST_F(ArchiveTest, KilledProcessLosesNothingThatWasReported) {

@@ -410,6 +410,8 @@ TEST_F(TransferQueueTest, AResultThatLacksFilesFails) {
   Reopen();
   EXPECT_EQ(Only().state, TransferState::kFailed);
   EXPECT_THAT(Only().reason, HasSubstr("lacks files"));
+  // Nobody can wait for what is not there any more.
+  EXPECT_TRUE(queue().CheckDelivered("job").ok());
 }
 
 TEST_F(TransferQueueTest, ListsByPagesNewestFirst) {

@@ -94,9 +94,35 @@ TEST_F(FileTest, RecordsAreNumberedAndChainedOverFilesAndRuns) {
   for (const ClosedFile& file : closed) EXPECT_LE(fs::file_size(file.path), 2500u);
 }
 
+TEST_F(FileTest, NobodyElseWritesToItAlsoAfterItWasClosedAndMadeAnew) {
+  {
+    auto file = *AuditFile::Open(Options());
+    for (int i = 0; i < 13; ++i) {  // two of them close a file
+      ASSERT_TRUE(file.Write(TestEvent()).ok());
+      const absl::Status second = AuditFile::Open(Options()).status();
+      EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition) << i;
+      EXPECT_THAT(std::string(second.message()),
+                  AllOf(HasSubstr("audit.file is "),
+                        HasSubstr(absl::StrCat("audit.jsonl is in use by another process (",
+                                               getpid(), ")"))));
+      EXPECT_EQ(CheckFile(path()), second);
+      EXPECT_TRUE(CheckFile(path(), getpid()).ok());
+    }
+    EXPECT_EQ(ClosedFiles(path()).size(), 2u);
+    fs::rename(path(), path(".taken"));
+    file.Look();
+    EXPECT_FALSE(AuditFile::Open(Options()).ok());
+    ASSERT_TRUE(file.Write(TestEvent()).ok());
+  }
+  EXPECT_TRUE(CheckFile(path()).ok());
+  Write(1);
+  EXPECT_EQ(Verdict(), "1 to 15");
+}
+
 TEST_F(FileTest, ItsDirectoryIsMade) {
   const std::string below = (directory_.path() / "audit/of/site/audit.jsonl").string();
-  EXPECT_TRUE(AuditFile::Open({.path = below}).ok()) << AuditFile::Open({.path = below}).status();
+  const absl::Status made = AuditFile::Open({.path = below}).status();
+  EXPECT_TRUE(made.ok()) << made;
   EXPECT_TRUE(fs::exists(below));
   const auto refused = AuditFile::Open({.path = absl::StrCat(below, "/audit.jsonl")}).status();
   EXPECT_THAT(std::string(refused.message()),

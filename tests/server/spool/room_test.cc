@@ -331,6 +331,16 @@ TEST_F(RoomTest, SmallFileSystem) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST_F(RoomTest, KnowsWhetherItWasThere) {
+  EXPECT_FALSE(Spool::IsAt(options_.directory));
+  Start();
+  EXPECT_TRUE(Spool::IsAt(options_.directory));
+  EXPECT_TRUE(spool_->is_new());
+  spool_.reset();
+  Start();
+  EXPECT_FALSE(spool_->is_new());
+}
+
 TEST_F(RoomTest, SecondOpenerIsRefused) {
   Start();
   const auto second = Spool::Open(options_);
