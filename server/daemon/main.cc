@@ -21,10 +21,12 @@
 #include "server/audit/verification.h"
 #include "server/base/log.h"
 #include "server/daemon/configuration.h"
+#include "server/daemon/directories.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/service.h"
 #include "server/daemon/supervisor.h"
 #include "server/rpc/library_log.h"
+#include "server/storage/locks.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -118,11 +120,18 @@ int VerifyAudit(const std::string& directory) {
   return 0;
 }
 
-/// Says whether a start would find what is configured. The audit trail's file is the machine's
-/// state, which another start may find better: no wrong configuration.
+/// The machine's state, which another start may find better: no wrong configuration. A service that
+/// runs with the same archive is the one that is to be started again.
+absl::Status CheckMachine(const v1::ServerConfig& config) {
+  ISO_RETURN_IF_ERROR(CheckDirectories(config));
+  const std::string& audit_file = config.audit().file();
+  if (audit_file.empty()) return absl::OkStatus();
+  return audit::CheckFile(audit_file, storage::HolderOfDirectory(config.archive_directory()));
+}
+
+/// Says whether a start would find what is configured.
 int Check(const Configuration& configuration) {
-  const std::string& audit_file = configuration.config.audit().file();
-  const absl::Status usable = audit_file.empty() ? absl::OkStatus() : audit::CheckFile(audit_file);
+  const absl::Status usable = CheckMachine(configuration.config);
   if (!usable.ok()) {
     Complain(usable);
     return kExitFailed;

@@ -20,6 +20,7 @@
 #include "server/config/server_config.h"
 #include "server/daemon/background.h"
 #include "server/daemon/dicom_options.h"
+#include "server/daemon/directories.h"
 #include "server/daemon/job_traces.h"
 #include "server/daemon/no_device_record.h"
 #include "server/daemon/observer.h"
@@ -98,6 +99,11 @@ spool::SpoolOptions SpoolOptionsOf(const v1::ServerConfig& config) {
   return options;
 }
 
+// Of a directory that was not there.
+constexpr char kWhatToDo[] =
+    "at a first start nothing; else see whether the disk that belongs there is mounted, before "
+    "anything is stored here";
+
 /// Tells whether a job of an earlier run of the service can go on, by what `spool` holds now.
 std::function<bool(const jobs::Job&)> ResumableFrom(const spool::Spool& spool) {
   const std::vector<std::string> jobs = spool.Jobs();
@@ -140,6 +146,7 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Start(Configuration configurat
   std::unique_ptr<Service> service(
       new Service(std::move(configuration), std::move(no_device_left)));
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
+  ISO_RETURN_IF_ERROR(CheckDirectories(service->configuration_.config));
   ISO_RETURN_IF_ERROR(service->OpenDevices());
   ISO_RETURN_IF_ERROR(service->OpenStores());
   ISO_RETURN_IF_ERROR(service->TakeUpJobs());
@@ -178,6 +185,10 @@ absl::Status Service::OpenStores() {
   ISO_RETURN_IF_ERROR(
       OfDirectory("archive_directory", config.archive_directory(), archive.status()));
   archive_ = *std::move(archive);
+  if (archive_->is_new()) {
+    spdlog::warn("event=archive_created directory=\"{}\" todo=\"{}\"", config.archive_directory(),
+                 kWhatToDo);
+  }
   for (const std::string& repair : archive_->repairs()) {
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
   }
@@ -213,6 +224,10 @@ absl::Status Service::OpenStores() {
   ISO_RETURN_IF_ERROR(
       OfDirectory("spool.directory", config::SpoolDirectory(config), spool.status()));
   spool_ = *std::move(spool);
+  if (spool_->is_new()) {
+    spdlog::warn("event=spool_created directory=\"{}\" todo=\"{}\"", config::SpoolDirectory(config),
+                 kWhatToDo);
+  }
   traces_ = OpenTraces(config, configuration_.trace_headers, *archive_);
   observer_->SetTraces(traces_.get());
   return OpenReplicas();

@@ -13,6 +13,7 @@
 #include "server/http/apis.h"
 #include "server/http/places.h"
 #include "server/http/stored_files.h"
+#include "server/jobs/completed.h"
 
 namespace isocenter::http {
 namespace {
@@ -68,11 +69,7 @@ class DownloadApi {
   absl::StatusOr<Response> Answer(const Call& call) {
     ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment_.table.Get(call.arguments[0]));
     const std::string format = call.request.Parameter("format").value_or("dicom");
-    if (job->state != jobs::JobState::kCompleted) {
-      return absl::FailedPreconditionError(absl::StrCat("job '", job->id, "' is ",
-                                                        std::string(jobs::Name(job->state)),
-                                                        "; legal is a completed job"));
-    }
+    ISO_RETURN_IF_ERROR(jobs::CheckCompleted(*job));
     ISO_ASSIGN_OR_RETURN(Download download, Make(environment_.results, *job, format));
     ISO_ASSIGN_OR_RETURN(std::shared_ptr<void> place, places_.Take());
     Response response = AnswerWithFiles(call.request, std::move(download.parts), std::move(place));

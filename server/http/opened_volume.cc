@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/jobs/completed.h"
 
 namespace isocenter::http {
 
@@ -12,11 +12,7 @@ absl::StatusOr<OpenedVolume> OpenVolume(const WebEnvironment& environment, const
   OpenedVolume opened;
   ISO_ASSIGN_OR_RETURN(opened.job, environment.table.Get(id));
   const jobs::Job& job = *opened.job;
-  if (job.state != jobs::JobState::kCompleted) {
-    return absl::FailedPreconditionError(absl::StrCat("job '", job.id, "' is ",
-                                                      std::string(jobs::Name(job.state)),
-                                                      "; legal is a completed job"));
-  }
+  ISO_RETURN_IF_ERROR(jobs::CheckCompleted(job));
   ISO_ASSIGN_OR_RETURN(const std::filesystem::path file, environment.results.RawFile(job.id));
   ISO_ASSIGN_OR_RETURN(viewer::RawVolume raw,
                        viewer::RawVolume::Open(file, {job.grid.nx, job.grid.ny, job.grid.nz}));

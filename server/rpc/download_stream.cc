@@ -10,6 +10,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_clock.h"
 #include "proto/wire/geometry.h"
+#include "server/jobs/completed.h"
 #include "server/node/job_audit.h"
 #include "server/rpc/translation/status_translation.h"
 #include "server/rpc/unary_call.h"
@@ -51,12 +52,7 @@ void DownloadStream::WatchReader() {
 
 absl::Status DownloadStream::Open(const v1::DownloadResultRequest& request) {
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, shared_.table.Get(request.job_id()));
-  if (job->state != jobs::JobState::kCompleted) {
-    const absl::string_view why = job->error.message();
-    return absl::FailedPreconditionError(
-        absl::StrCat("job '", job->id, "' is ", std::string(jobs::Name(job->state)),
-                     why.empty() ? "" : ": ", why, "; legal is a completed job"));
-  }
+  ISO_RETURN_IF_ERROR(jobs::CheckCompleted(*job));
   switch (request.format()) {
     case v1::RESULT_FORMAT_DICOM: {
       ISO_ASSIGN_OR_RETURN(files_, shared_.results.DicomFiles(job->id));
