@@ -20,9 +20,11 @@
 #include "server/daemon/slots.h"
 #include "server/dicom/worklist/procedure_steps.h"
 #include "server/metrics/metrics.h"
+#include "server/node/node.h"
 #include "server/pipeline/engine.h"
 #include "server/quality/store.h"
 #include "server/roles/openid/sign_on.h"
+#include "server/roles/roster.h"
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
 #include "server/traces/exporter.h"
@@ -69,6 +71,14 @@ std::vector<std::pair<std::string, int64_t>> CountsOf(const std::map<State, int6
     shown.emplace_back(std::string(Name(state)), count == counts.end() ? 0 : count->second);
   }
   return shown;
+}
+
+metrics::Readiness ReadinessOf(const node::Node& node) {
+  metrics::Readiness readiness{.is_drained = node.drained().has_value()};
+  for (const node::Reason& reason : node.NotReady()) {
+    readiness.not_ready.push_back(reason.component);
+  }
+  return readiness;
 }
 
 double SecondsSince(absl::Time time) {
@@ -132,6 +142,7 @@ std::vector<metrics::QualityTest> QualityOf(const quality_records::Store& store)
 metrics::Sources Service::MetricSources() const {
   const v1::ServerConfig& config = configuration_.config;
   metrics::Sources sources;
+  sources.readiness = [this] { return ReadinessOf(*node_); };
   sources.jobs = [this] { return table_->Count(); };
   sources.queue_depth = [this] { return scheduler_->queue_depth(); };
   sources.device_memory = [this] { return MemoryOf(*scheduler_); };
@@ -182,6 +193,9 @@ metrics::Sources Service::MetricSources() const {
   sources.send_queues = [this] { return SendQueuesOf(archive_->transfers()); };
   if (procedure_steps_ != nullptr) {
     sources.procedure_steps = [this] { return StepsOf(*procedure_steps_); };
+  }
+  if (const roles::Roster& roster = *configuration_.roster; roster.takes_tokens()) {
+    sources.tokens_are_right = [&roster] { return roster.tokens_are_right(); };
   }
   if (const openid::SignOn* sign_on = configuration_.roster->sign_on(); sign_on != nullptr) {
     sources.provider_keys_unix_seconds = [sign_on] {

@@ -38,6 +38,12 @@ struct DeviceHealth {
   int gpus = 0;  // that it consists of
 };
 
+/// Whether acquisitions are taken.
+struct Readiness {
+  std::vector<std::string> not_ready;  // components that are why they are not; empty: they are
+  bool is_drained = false;             // an operator has said so
+};
+
 /// The disk space of the frame spool, and how long its last sync took.
 struct SpoolState {
   int64_t capacity_bytes = 0;
@@ -104,6 +110,7 @@ struct QualityTest {
 
 /// What is read at each scrape; called from the HTTP server's threads. What is null is not shown.
 struct Sources {
+  std::function<Readiness()> readiness;
   std::function<jobs::JobCounts()> jobs;
   int max_active_jobs = 0;  // 0: not shown
   /// When the service last ended because no device was left, in seconds since 1970; 0: never.
@@ -123,6 +130,8 @@ struct Sources {
   std::function<std::vector<SendQueue>()> send_queues;
   std::function<ProcedureSteps()> procedure_steps;
   std::function<std::vector<QualityTest>()> quality;
+  /// Whether all that the file of tokens says counts.
+  std::function<bool()> tokens_are_right;
   /// When the identity provider's keys were fetched last, in seconds since 1970; 0: never.
   std::function<double()> provider_keys_unix_seconds;
 };

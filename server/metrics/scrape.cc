@@ -4,6 +4,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <string>
@@ -256,6 +257,22 @@ void AddQuality(const std::vector<QualityTest>& tests,
   families.push_back(std::move(times));
 }
 
+void AddReadiness(const Readiness& readiness, std::vector<prometheus::MetricFamily>& families) {
+  families.push_back(GaugeFamily("isocenter_ready", "1: acquisitions are taken, as /readyz says."));
+  AddSample(families.back(), {}, readiness.not_ready.empty() ? 1 : 0);
+  prometheus::MetricFamily family = GaugeFamily(
+      "isocenter_not_ready", "1: acquisitions are not taken because of this component.");
+  // Those of node::Reason; all are there, so that an end of one shows.
+  for (const char* component : {"admission", "archive", "devices", "service", "spool"}) {
+    AddSample(family, {{"component", component}},
+              std::ranges::count(readiness.not_ready, component) > 0 ? 1 : 0);
+  }
+  families.push_back(std::move(family));
+  families.push_back(GaugeFamily("isocenter_drained",
+                                 "1: an operator has drained this node, and not resumed it."));
+  AddSample(families.back(), {}, readiness.is_drained ? 1 : 0);
+}
+
 /// Prometheus' usual name for it. 0 where the system does not say.
 prometheus::MetricFamily ResidentMemoryFamily() {
   prometheus::MetricFamily family =
@@ -271,6 +288,7 @@ prometheus::MetricFamily ResidentMemoryFamily() {
 std::vector<prometheus::MetricFamily> Scrape::Collect() const {
   std::vector<prometheus::MetricFamily> families = {ResidentMemoryFamily(), ProcessorTimeFamily(),
                                                     StartTimeFamily(start_unix_seconds_)};
+  if (sources_.readiness) AddReadiness(sources_.readiness(), families);
   if (sources_.jobs) families.push_back(JobFamily(sources_.jobs()));
   if (sources_.max_active_jobs > 0) {
     families.push_back(GaugeFamily("isocenter_max_active_jobs", "Acquisitions admitted at once."));
@@ -293,6 +311,12 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
                                    "When the identity provider's keys were fetched last, in "
                                    "seconds since 1970, UTC; 0: never."));
     AddSample(families.back(), {}, sources_.provider_keys_unix_seconds());
+  }
+  if (sources_.tokens_are_right) {
+    families.push_back(GaugeFamily("isocenter_tokens_file_ok",
+                                   "1: all that the file of tokens says counts; 0: it is not "
+                                   "there, cannot be read, or has lines that are wrong."));
+    AddSample(families.back(), {}, sources_.tokens_are_right() ? 1 : 0);
   }
   if (sources_.queue_depth) {
     families.push_back(GaugeFamily("isocenter_queue_depth", "Chunks that wait for a device."));

@@ -70,6 +70,8 @@ class Roster {
   }
   /// Whether there are tokens that people can be given.
   bool takes_tokens() const { return tokens_ != nullptr; }
+  /// Whether all that the file of tokens says counts, now; true without one.
+  bool tokens_are_right() const { return tokens_ == nullptr || tokens_->is_right(); }
   /// Null: there is none.
   openid::SignOn* sign_on() const { return sign_on_.get(); }
 

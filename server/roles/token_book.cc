@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -54,56 +55,83 @@ absl::StatusOr<TokenHolder> ParseLine(absl::string_view line, absl::string_view 
 
 }  // namespace
 
-absl::StatusOr<std::vector<TokenHolder>> ParseTokens(absl::string_view text,
-                                                     absl::string_view file_name) {
-  std::vector<TokenHolder> holders;
+ParsedTokens ParseTokens(absl::string_view text, absl::string_view file_name) {
+  ParsedTokens parsed;
   int number = 0;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line.front() == '#') continue;
-    ISO_ASSIGN_OR_RETURN(TokenHolder holder, ParseLine(line, absl::StrCat(file_name, ":", number)));
-    holders.push_back(std::move(holder));
+    absl::StatusOr<TokenHolder> holder = ParseLine(line, absl::StrCat(file_name, ":", number));
+    if (holder.ok()) {
+      parsed.holders.push_back(*std::move(holder));
+    } else {
+      parsed.wrong.push_back(holder.status());
+    }
   }
-  return holders;
+  return parsed;
 }
 
 absl::StatusOr<std::unique_ptr<TokenBook>> TokenBook::Open(std::string path) {
   std::unique_ptr<TokenBook> book(new TokenBook(std::move(path)));
   absl::MutexLock lock(&book->mutex_);
-  ISO_RETURN_IF_ERROR(book->Read());
+  // Before it is read: what changes meanwhile is read again.
+  book->stamp_ = StampOf(book->path_).value_or(Stamp());
+  ISO_ASSIGN_OR_RETURN(ParsedTokens read, book->Read());
+  if (!read.wrong.empty()) return read.wrong.front();
+  book->holders_ = std::move(read.holders);
   return book;
 }
 
-absl::Status TokenBook::Read() {
+absl::StatusOr<ParsedTokens> TokenBook::Read() const {
   constexpr uint64_t kMostBytes = 16 << 20;
-  struct stat about {};
   ISO_ASSIGN_OR_RETURN(const std::string text,
                        ReadRegularFile("web.tokens_file", path_, kMostBytes));
-  if (stat(path_.c_str(), &about) != 0) {
-    return absl::NotFoundError(
-        absl::StrCat("web.tokens_file is ", path_, ", which cannot be read"));
-  }
   ISO_RETURN_IF_ERROR(crypto::CheckSecrecy("web.tokens_file", path_));
-  stamp_ = {about.st_ino, about.st_size,
-            int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec};
-  ISO_ASSIGN_OR_RETURN(holders_, ParseTokens(text, path_));
-  return absl::OkStatus();
+  return ParseTokens(text, path_);
+}
+
+absl::StatusOr<TokenBook::Stamp> TokenBook::StampOf(const std::string& path) {
+  struct stat about {};
+  if (stat(path.c_str(), &about) != 0) return absl::ErrnoToStatus(errno, path);
+  const auto nanoseconds = [](const timespec& time) {
+    return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  return Stamp{about.st_ino, about.st_size, nanoseconds(about.st_mtim), nanoseconds(about.st_ctim)};
 }
 
 void TokenBook::ReadIfChanged() {
-  struct stat about {};
-  if (stat(path_.c_str(), &about) != 0) return;
-  const Stamp now{about.st_ino, about.st_size,
-                  int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec};
-  if (now == stamp_) return;
-  const absl::Status read = Read();
-  if (read.ok()) {
+  const absl::StatusOr<Stamp> now = StampOf(path_);
+  if (now.value_or(Stamp()) == stamp_) return;
+  stamp_ = now.value_or(Stamp());  // what is wrong with it is said once
+  is_right_ = false;
+  if (absl::IsNotFound(now.status())) {
+    holders_.clear();
+    spdlog::error("event=tokens_file_missing file=\"{}\" holders=0", path_);
+    return;
+  }
+  absl::StatusOr<ParsedTokens> read = Read();
+  if (!read.ok()) {
+    spdlog::error(
+        "event=tokens_not_read holders={} todo=\"nothing that was changed in it counts\" "
+        "error=\"{}\"",
+        holders_.size(), read.status().ToString());
+    return;
+  }
+  holders_ = std::move(read->holders);
+  is_right_ = read->wrong.empty();
+  if (is_right_) {
     spdlog::info("event=tokens_read holders={}", holders_.size());
   } else {
-    stamp_ = now;  // said once
-    spdlog::error("event=tokens_not_read error=\"{}\"", read.ToString());
+    spdlog::error("event=tokens_lines_wrong lines={} holders={} first=\"{}\"", read->wrong.size(),
+                  holders_.size(), read->wrong.front().ToString());
   }
+}
+
+bool TokenBook::is_right() {
+  absl::MutexLock lock(&mutex_);
+  ReadIfChanged();
+  return is_right_;
 }
 
 std::optional<TokenHolder> TokenBook::Find(absl::string_view token) {

@@ -132,9 +132,11 @@ def quantiles(name, labels, by, window):
 
 def overview():
     return [
-        stat("Nodes that answer", "none", f'sum(up{{job="isocenter",{NODE}}})', WANTED),
-        stat("Devices in service", "none", f"sum(isocenter:devices_healthy:sum{{{NODE}}})", WANTED),
-        stat("Active jobs", "none", f"sum(isocenter_jobs{{{NODE},{ACTIVE}}})"),
+        stat("Nodes that answer", "none", f'sum(up{{job="isocenter",{NODE}}})', WANTED, width=3),
+        stat("Nodes that take scans", "none", f"sum(isocenter_ready{{{NODE}}})", WANTED, width=3,
+             description="Alerts IsocenterNotReady and IsocenterDrained, docs/runbook.md"),
+        stat("Devices in service", "none", f"sum(isocenter:devices_healthy:sum{{{NODE}}})", WANTED, width=3),
+        stat("Active jobs", "none", f"sum(isocenter_jobs{{{NODE},{ACTIVE}}})", width=3),
         stat("Alerts", "none", f'count(ALERTS{{alertstate="firing",{NODE}}}) or vector(0)', steps(1)),
         stat("Spool, fullest", "percentunit", f"max(isocenter:spool_used:ratio{{{NODE}}})", steps(0.5, 0.9)),
         stat("Disk, fullest", "percentunit", f"max(isocenter:disk_used:ratio{{{NODE}}})", steps(0.7, 0.9)),

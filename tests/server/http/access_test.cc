@@ -57,10 +57,13 @@ TEST_F(AccessTest, SessionsEndAfterTheirTimeAndWithTheirToken) {
   EXPECT_TRUE(absl::IsUnauthenticated(access_->Identify(WithCookie(second->id)).status()));
 }
 
-TEST_F(AccessTest, AFileThatBecomesIllegalLeavesTheTokens) {
+TEST_F(AccessTest, ALineThatBecomesIllegalEndsItsSessionsAlone) {
   Open();
-  Write("nonsense");
-  EXPECT_TRUE(access_->SignIn("secret", "10.0.0.1").ok());
+  const auto session = access_->SignIn("secret", "10.0.0.1");
+  const std::string other = absl::StrCat("viewer ", crypto::Sha256Hex("other"), " ward 4\n");
+  Write(absl::StrCat("operater ", crypto::Sha256Hex("secret"), " ward 3\n", other));
+  EXPECT_TRUE(absl::IsUnauthenticated(access_->Identify(WithCookie(session->id)).status()));
+  EXPECT_TRUE(access_->SignIn("other", "10.0.0.1").ok());
 }
 
 TEST_F(AccessTest, SigningOutEndsTheSession) {

@@ -53,7 +53,11 @@ class MetricsTest : public ::testing::Test {
   void SetUp() override {
     const absl::Status status = metrics_.Serve(
         "127.0.0.1:0",
-        {.jobs =
+        {.readiness =
+             [] {
+               return Readiness{.not_ready = {"admission", "spool"}, .is_drained = true};
+             },
+         .jobs =
              [] {
                return jobs::JobCounts{{{jobs::JobState::kFailed, jobs::JobClass::kLive}, 3},
                                       {{jobs::JobState::kFailed, jobs::JobClass::kBatch}, 4}};
@@ -100,7 +104,8 @@ class MetricsTest : public ::testing::Test {
                     {{"noise_hu", 21.5, 1.5},
                      {"water_hu", 2, std::nullopt},
                      {"mtf50", 0, std::numeric_limits<double>::infinity()}}}};
-             }});
+             },
+         .tokens_are_right = [] { return false; }});
     ASSERT_TRUE(status.ok()) << status;
   }
   Metrics metrics_{{.version = "1.2.3", .backend = "cpu"}};
@@ -254,6 +259,12 @@ TEST_F(MetricsTest, AlertsHaveTheirSeriesFromTheStart) {
            "isocenter_audit_records_lost_total 7\n",
            "isocenter_audit_waiting_records 12\n",
            "isocenter_max_active_jobs 16\n",
+           "isocenter_ready 0\n",
+           "isocenter_not_ready{component=\"admission\"} 1\n",
+           "isocenter_not_ready{component=\"spool\"} 1\n",
+           "isocenter_not_ready{component=\"archive\"} 0\n",
+           "isocenter_drained 1\n",
+           "isocenter_tokens_file_ok 0\n",
            "# TYPE process_cpu_seconds_total counter\n",
            "process_start_time_seconds ",
        }) {

@@ -24,15 +24,75 @@ using ::testing::Not;
 
 TEST(Tokens, SayWhichLineIsWrongWithoutRepeatingIt) {
   const std::string digest(64, 'a');
-  EXPECT_EQ(ParseTokens(absl::StrCat("viewer ", digest, " a b"), "f")->front().name, "a b");
+  EXPECT_EQ(ParseTokens(absl::StrCat("viewer ", digest, " a b"), "f").holders.front().name, "a b");
   for (const std::string& line :
        {"chief " + digest + " x", std::string("viewer secret x"), "viewer " + digest,
         "viewer " + digest + " " + std::string(65, 'n')}) {
-    const auto parsed = ParseTokens(absl::StrCat("\n", line), "tokens");
-    EXPECT_TRUE(absl::IsInvalidArgument(parsed.status())) << line;
-    EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("tokens:2"));
-    EXPECT_THAT(std::string(parsed.status().message()), Not(HasSubstr("secret")));
+    const ParsedTokens parsed =
+        ParseTokens(absl::StrCat("\n", line, "\nviewer ", digest, " next"), "tokens");
+    ASSERT_EQ(parsed.wrong.size(), 1u) << line;
+    EXPECT_TRUE(absl::IsInvalidArgument(parsed.wrong[0])) << line;
+    EXPECT_THAT(std::string(parsed.wrong[0].message()), HasSubstr("tokens:2"));
+    EXPECT_THAT(std::string(parsed.wrong[0].message()), Not(HasSubstr("secret")));
+    ASSERT_EQ(parsed.holders.size(), 1u) << line;
+    EXPECT_EQ(parsed.holders[0].name, "next");
   }
+}
+
+class TokenFileTest : public ::testing::Test {
+ protected:
+  TokenFileTest() {
+    Write(Line("console", "stolen") + Line("operator", "mine"));
+    book_ = *TokenBook::Open(path_);
+  }
+  static std::string Line(const char* role, const char* token) {
+    return absl::StrCat(role, " ", crypto::Sha256Hex(token), " ", token, "\n");
+  }
+  void Write(const std::string& text) {
+    std::ofstream(path_) << text;
+    chmod(path_.c_str(), 0600);
+  }
+  bool Knows(const char* token) { return book_->Find(token).has_value(); }
+
+  const testing::TemporaryDirectory files_;
+  const std::string path_ = (files_.path() / "tokens").string();
+  std::unique_ptr<TokenBook> book_;
+};
+
+TEST_F(TokenFileTest, ATokenIsTakenBackWhateverElseIsWrong) {
+  ASSERT_TRUE(Knows("stolen"));
+  const roles::TokenHolder stolen = *book_->Find("stolen");
+  EXPECT_TRUE(book_->is_right());
+  Write(Line("operater", "mine") + Line("viewer", "new"));
+  EXPECT_FALSE(Knows("stolen"));
+  EXPECT_FALSE(book_->Has(stolen));
+  EXPECT_FALSE(Knows("mine"));  // whose line names no role that there is
+  EXPECT_TRUE(Knows("new"));
+  EXPECT_FALSE(book_->is_right());
+  Write(Line("operator", "mine"));
+  EXPECT_TRUE(book_->is_right());
+  EXPECT_TRUE(Knows("mine"));
+}
+
+TEST_F(TokenFileTest, AFileThatIsTakenAwayNamesNobody) {
+  std::filesystem::remove(path_);
+  EXPECT_FALSE(book_->is_right());
+  EXPECT_FALSE(Knows("mine"));
+  Write(Line("operator", "mine"));
+  EXPECT_TRUE(Knows("mine"));
+  EXPECT_TRUE(book_->is_right());
+}
+
+TEST_F(TokenFileTest, AFileThatOthersMayWriteSaysNothingUntilItIsPutRight) {
+  std::ofstream(path_) << Line("administrator", "intruder");
+  chmod(path_.c_str(), 0666);
+  EXPECT_FALSE(Knows("intruder"));
+  EXPECT_TRUE(Knows("mine"));
+  EXPECT_FALSE(book_->is_right());
+  chmod(path_.c_str(), 0600);
+  EXPECT_TRUE(book_->is_right());
+  EXPECT_TRUE(Knows("intruder"));
+  EXPECT_FALSE(Knows("mine"));
 }
 
 TEST(Tokens, ThatOthersMayReadOrWriteAreRefused) {
