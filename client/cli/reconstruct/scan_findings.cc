@@ -33,6 +33,7 @@ std::vector<std::string> ScanFindings(const recon::Acquisition& acquisition,
     texts.push_back(*std::move(repeated));
   }
   for (recon::ScanFinding& finding : watch.End(acquisition.trajectory)) {
+    if (finding.fault == recon::ScanFault::kRepeatedFrames) continue;
     texts.push_back(std::move(finding.text));
   }
   return texts;

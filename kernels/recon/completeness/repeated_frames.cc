@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/crc32c.h"
@@ -17,6 +18,12 @@ constexpr double kAlike = 1e-4;
 // object's outline smaller. Rounding is noise, too: counts need this much more.
 constexpr double kNoiseRatio = 1.5;
 constexpr double kLeastCounts = 8, kLeastLines = 5e-3;  // median of fourth differences
+
+// Halves of a row are unlike where more than a share of their pixels differ by more than this of
+// the row's range, and by more than rounding.
+constexpr double kUnlike = 2e-3, kUnlikeShare = 0.02;
+template <class T>
+constexpr double kLeastUnlike = std::is_integral_v<T> ? 1.5 : 1e-5;
 
 // Every eighth pixel will do.
 constexpr size_t kLevelStride = 8;
@@ -47,6 +54,29 @@ void AddBends(std::span<const std::byte> pixels, std::vector<double>& second,
     if (!std::isfinite(of_bends)) continue;
     second.push_back(std::abs(bend));
     fourth.push_back(std::abs(of_bends));
+  }
+}
+
+/// Pixels whose mirror image at column `axis` is another value than any around that place.
+struct Mirrored {
+  int compared = 0, unlike = 0;
+};
+
+template <class T>
+void AddMirrored(std::span<const std::byte> pixels, double axis, Mirrored& mirrored) {
+  const auto columns = static_cast<int>(pixels.size() / sizeof(T));
+  std::vector<T> row(columns);
+  std::memcpy(row.data(), pixels.data(), columns * sizeof(T));
+  const auto [least, most] = std::ranges::minmax(row);
+  const double rounding =
+      kUnlike * (static_cast<double>(most) - static_cast<double>(least)) + kLeastUnlike<T>;
+  for (int u = 0; u < columns; ++u) {
+    const int image = static_cast<int>(std::floor(2 * axis - u));
+    if (image < 1 || image + 2 >= columns) continue;
+    const auto [low, high] =
+        std::minmax({row[image - 1], row[image], row[image + 1], row[image + 2]});
+    ++mirrored.compared;
+    mirrored.unlike += row[u] < low - rounding || row[u] > high + rounding;
   }
 }
 
@@ -81,6 +111,18 @@ bool RepeatedFrames::HasNoise(std::span<const FrameRow> rows) const {
          of_bends > kNoiseRatio * MedianOf(second);
 }
 
+bool RepeatedFrames::IsMirrored(int view, std::span<const FrameRow> rows) const {
+  const ProjectionMatrix& matrix = acquisition_.trajectory[view];
+  const double axis = matrix(0, 3) / matrix(2, 3);
+  Mirrored mirrored;
+  for (const FrameRow& row : rows) {
+    acquisition_.pixel_type == PixelType::kUint16Counts
+        ? AddMirrored<uint16_t>(row.pixels, axis, mirrored)
+        : AddMirrored<float>(row.pixels, axis, mirrored);
+  }
+  return mirrored.unlike <= kUnlikeShare * mirrored.compared;
+}
+
 bool RepeatedFrames::Add(int view, std::span<const FrameRow> rows) {
   double level = 0;
   uint32_t checksum = 0;
@@ -96,13 +138,21 @@ bool RepeatedFrames::Add(int view, std::span<const FrameRow> rows) {
   const bool as_before = SameAs(view, view - 1), as_after = SameAs(view, view + 1);
   if (!as_before && !as_after) return false;
   const bool differ = highest_ - lowest_ > kAlike * std::max(std::abs(lowest_), std::abs(highest_));
-  if (!differ && !HasNoise(rows)) return false;
+  if (!differ && !HasNoise(rows) && IsMirrored(view, rows)) return false;
   for (const int copy : {view, view + 1}) {
     if (copy == view ? !as_before : !as_after) continue;
     first_copy_ = copies_ == 0 ? copy : std::min(first_copy_, copy);
     ++copies_;
   }
   return true;
+}
+
+std::string RepeatedFrames::TextOf(int view) const {
+  const int before = SameAs(view, view - 1) ? view - 1 : view;
+  return absl::StrFormat(
+      "frame %d has the pixels of frame %d, which no two exposures have: what delivers the frames "
+      "stands still",
+      before + 1, before);
 }
 
 std::string RepeatedFrames::Text() const {

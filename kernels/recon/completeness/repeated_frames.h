@@ -14,8 +14,10 @@ namespace isocenter::recon {
 
 /// No two exposures have the same noise: a frame with the pixels of the frame before was not
 /// acquired, but delivered twice, as by a frame grabber that stood still. Without noise frames may
-/// well be alike (a cylinder about the axis, simulated): those are taken for copies only where the
-/// scan's frames have noise, or differ otherwise. Not thread-safe.
+/// well be alike: of an object that is the same all around the axis that the arm turns about (a
+/// cylinder there, simulated). It is the same left and right of that axis, too. So where all frames
+/// are alike, they are taken for copies only if they have noise, or are not their own mirror image.
+/// Not thread-safe.
 class RepeatedFrames {
  public:
   /// `acquisition` must outlive this.
@@ -29,7 +31,9 @@ class RepeatedFrames {
   int copies() const { return copies_; }
   int first_copy() const { return first_copy_; }
 
-  /// What is wrong, as a sentence for people, once there are copies.
+  /// Of the view that Add has found to be the same as a neighbour just now, and of all copies, once
+  /// there are some: what is wrong, as a sentence for people.
+  std::string TextOf(int view) const;
   std::string Text() const;
 
  private:
@@ -39,6 +43,9 @@ class RepeatedFrames {
   };
   bool SameAs(int view, int other) const;
   bool HasNoise(std::span<const FrameRow> rows) const;
+  /// Whether the rows are the same on both sides of the isocentre's image, as far as the detector
+  /// shows both.
+  bool IsMirrored(int view, std::span<const FrameRow> rows) const;
 
   const Acquisition& acquisition_;
   std::vector<std::optional<Seen>> seen_;  // [view]

@@ -27,7 +27,8 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
   std::vector<ScanFinding> findings;
   const bool repeats = repeated_.Add(view, sampled);
   if (repeats && !repeats_) {
-    findings.push_back({ScanFault::kRepeatedFrames, view, repeated_.Text()});
+    findings.push_back({ScanFault::kRepeatedFrames, view, repeated_.TextOf(view)});
+    ++told_;
   }
   repeats_ = repeats;
   if (air_.Add(sampled, dose)) findings.push_back({ScanFault::kAirLevel, view, air_.Text()});
@@ -43,6 +44,9 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
 
 std::vector<ScanFinding> ScanWatch::End(const Trajectory& trajectory) const {
   std::vector<ScanFinding> findings;
+  if (repeated_.copies() > told_) {
+    findings.push_back({ScanFault::kRepeatedFrames, repeated_.first_copy(), repeated_.Text()});
+  }
   if (const std::optional<std::string> misfit = MisfitText(rays_.Judge(trajectory))) {
     findings.push_back({ScanFault::kMatricesMisfit, std::nullopt, *misfit});
   }

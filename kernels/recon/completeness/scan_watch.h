@@ -35,10 +35,10 @@ struct ScanFinding {
   std::string text;         // a sentence for people
 };
 
-/// Repeated frames are found when they begin to repeat, and again when they do after they had not;
-/// air that is off, and strips that see none, once; matrices that do not fit, defects that are not
-/// known, rays that are thicker than the calibration, and beams without an object, when all frames
-/// have come. Not thread-safe.
+/// Repeated frames are found when they begin to repeat, and again when they do after they had not,
+/// and at the end how many there are, where some have not been told of; air that is off, and strips
+/// that see none, once; matrices that do not fit, defects that are not known, rays that are thicker
+/// than the calibration, and beams without an object, when all frames have come. Not thread-safe.
 class ScanWatch {
  public:
   /// `acquisition`: valid, and must outlive this.
@@ -71,6 +71,7 @@ class ScanWatch {
   ThickRays thick_;
   OppositeRays rays_;
   bool repeats_ = false;  // the last frame that came did
+  int told_ = 0;          // repeated frames
 };
 
 }  // namespace isocenter::recon

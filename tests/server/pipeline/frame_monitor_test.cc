@@ -349,7 +349,25 @@ TEST(FrameMonitor, FindsFramesThatRepeat) {
     scan.Give(i, frame);
   }
   EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kRepeatedFrames, 10)));
-  EXPECT_THAT(scan.text(0), HasSubstr("the pixels of the frame before"));
+  EXPECT_THAT(scan.text(0), HasSubstr("frame 10 has the pixels of frame 9,"));
+  // How many there are is known at the end.
+  const std::vector<jobs::JobWarning> at_end = scan.End();
+  ASSERT_FALSE(at_end.empty());
+  EXPECT_EQ(at_end[0].kind, WarningKind::kRepeatedFrames);
+  EXPECT_THAT(at_end[0].text, HasSubstr("6 of 40 frames, of which the first is frame 10,"));
+}
+
+TEST(FrameMonitor, AFrameThatRepeatsOnceIsToldOfOnce) {
+  Scan scan(TestAcquisition(40, 200, recon::PixelType::kUint16Counts, 50000), {90, 70});
+  std::string frame;
+  for (int i = 0; i < 40; ++i) {
+    if (i != 10) frame = scan.Frame(i);
+    scan.Give(i, frame);
+  }
+  EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kRepeatedFrames, 10)));
+  for (const jobs::JobWarning& warning : scan.End()) {
+    EXPECT_NE(warning.kind, WarningKind::kRepeatedFrames) << warning.text;
+  }
 }
 
 TEST(FrameMonitor, FindsAirThatIsNotWhereI0Is) {

@@ -64,6 +64,20 @@ TEST(RepeatedFrames, WhatLooksAlikeFromEverywhereIsNoCopyWithoutNoise) {
   EXPECT_EQ(Copies(scan), 0);
 }
 
+TEST(RepeatedFrames, AWholeScanOfOneFrameIsSeenWithoutNoiseByItsMirrorImage) {
+  for (const double offset_px : {0.0, 30.3}) {
+    // Also on a detector to one side, between two columns.
+    EllipseScan scan(20, 200, {}, 0, offset_px);
+    Freeze(scan, 1, 20);
+    std::string text;
+    EXPECT_EQ(Copies(scan, &text), 19) << offset_px;
+    EXPECT_THAT(text, HasSubstr("19 of 20 frames, of which the first is frame 1,"));
+    EllipseScan round(20, 200, kRound, 0, offset_px);
+    Freeze(round, 1, 20);
+    EXPECT_EQ(Copies(round), 0) << offset_px;
+  }
+}
+
 TEST(RepeatedFrames, AnArmThatStandsStillMayRepeat) {
   EllipseScan scan(20, 200, {}, 0);
   Freeze(scan, 5, 8);
