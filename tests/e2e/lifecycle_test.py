@@ -1,9 +1,10 @@
 """Draining on SIGTERM, and what survives a restart."""
 
+import shutil
 import signal
 
 import support
-from lab import isocenter
+from lab import isocenter, process
 
 
 class LifecycleTest(support.ServiceTest):
@@ -48,6 +49,77 @@ class LifecycleTest(support.ServiceTest):
 
     def test_restart_after_kill(self):
         self.restart_keeps_everything(lambda service: service.kill())
+
+    def test_one_service_writes_an_audit_trail(self):
+        """A second one, with an archive, a spool and ports of its own, would break the chain of its records."""
+        trail = self.folder / "trail" / "audit.jsonl"
+        audit = f'audit {{ file: "{trail}" }}'
+        service = self.service(config=audit)
+        config = self.folder / "other.textproto"
+        free = "127.0.0.1:0"
+        config.write_text(
+            f'archive_directory: "{self.folder / "other"}" {audit} grpc_address: "{free}" metrics_address: "{free}" '
+            f'web {{ address: "{free}" }} dicom_node {{ port: {process.free_port()} }}\n'
+        )
+        for flags in (["--check"], []):
+            second = self.isocenterd("--config", config, *flags)
+            self.assertEqual(second.returncode, 1, second.stderr)
+            self.assertIn(f"audit.file is {trail}; {trail} is in use by another process (", second.stderr)
+        # The one that runs is to be started again: that is what is checked.
+        self.assertEqual(self.isocenterd("--config", service.config, "--check").stdout, "ok\n")
+        self.assertEqual(service.terminate(), 0)
+        verified = self.isocenterd("--verify_audit", trail.parent)
+        self.assertEqual(verified.returncode, 0, verified.stderr)
+        self.assertTrue(verified.stdout.startswith("whole: "), verified.stdout)
+
+    def test_an_archive_that_is_not_mounted_is_noticed(self):
+        service = self.service(config="directories_must_exist: false")
+        archive, away = service.folder / "archive", service.folder / "unmounted"
+        for event in ("archive_created", "spool_created"):
+            self.assertIn(f"event={event} directory=", service.process.output())
+        self.assertEqual(service.terminate(), 0)
+        service.extra_config = "directories_must_exist: true"
+        service.start()
+        self.assertNotIn("_created", service.process.output())
+        self.assertEqual(service.terminate(), 0)
+        archive.rename(away)
+        archive.mkdir()
+        for flags in (["--check"], []):
+            refused = self.isocenterd("--config", service.config, *flags)
+            self.assertEqual(refused.returncode, 1, refused.stderr)
+            self.assertIn(
+                f"archive_directory is {archive}; directories_must_exist is set, and no archive is there", refused.stderr
+            )
+        self.assertEqual(list(archive.iterdir()), [], "something was made in the mount point")
+        archive.rmdir()
+        away.rename(archive)
+        self.assertEqual(self.isocenterd("--config", service.config, "--check").stdout, "ok\n")
+        spool = self.folder / "none" / "spool"
+        refused = self.isocenterd("--config", service.config, "--spool", spool)
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn(f"spool.directory is {spool}; directories_must_exist is set, and no spool is there", refused.stderr)
+        self.assertFalse(spool.parent.exists())
+
+    def test_a_completed_job_whose_result_is_lost_says_so(self):
+        service = self.service()
+        job = self.stream(service)["job_id"]
+        self.assertEqual(service.terminate(), 0)
+        for result in (service.folder / "archive" / "results").iterdir():
+            shutil.rmtree(result)
+        service.start()
+        lost = "the volume was completed and its stored result is lost: when the service started at "
+        listed = isocenter.must("jobs", "--server", service.grpc)
+        self.assertIn("failed", listed)
+        self.assertIn(lost[:20], listed)
+        fetched = isocenter.call("fetch", job, "--server", service.grpc, "--out", self.folder / "lost.mha")
+        self.assertNotEqual(fetched.returncode, 0)
+        self.assertIn(lost, fetched.stderr)
+        self.assertIn("or delete the job", fetched.stderr)
+        isocenter.must("delete", job, "--server", service.grpc)
+        self.assertNotIn(job, isocenter.must("jobs", "--server", service.grpc))
+
+    def isocenterd(self, *arguments):
+        return process.run([isocenter.binary("isocenterd"), *arguments], 60)
 
 
 if __name__ == "__main__":
