@@ -3,7 +3,9 @@
 import hashlib
 import http.client
 import json
+import re
 import struct
+import urllib.request
 
 import support
 from lab import isocenter, process
@@ -80,6 +82,30 @@ class WebTest(support.ServiceTest):
         self.assertIn("is ready", isocenter.must("resume", "--server", service.grpc))
         self.assertIn("healthy", isocenter.must("status", "--server", service.grpc))
         self.stream(service)
+
+    def test_a_token_is_taken_back_although_another_line_is_wrong(self):
+        tokens, own = self.folder / "tokens", self.folder / "own.token"
+        lines = [f"viewer {hashlib.sha256(name.encode()).hexdigest()} {name}\n" for name in ("stolen", "other", "mine")]
+        tokens.write_text("".join(lines))
+        tokens.chmod(0o640)
+        service = self.service(web=f'tokens_file: "{tokens}"')
+
+        def jobs_of(token):
+            own.write_text(token)
+            return isocenter.call("jobs", "--server", service.grpc, "--token-file", own).returncode
+
+        def is_right():
+            with urllib.request.urlopen(f"http://{service.metrics}/metrics", timeout=30) as answer:
+                return re.search(r"(?m)^isocenter_tokens_file_ok (\d)$", answer.read().decode())[1]
+
+        self.assertEqual((jobs_of("stolen"), jobs_of("other"), is_right()), (0, 0, "1"))
+        tokens.write_text(lines[1].replace("viewer", "viewwer") + lines[2])
+        self.assertEqual(is_right(), "0")
+        self.assertIn("event=tokens_lines_wrong lines=1 holders=1", service.process.output())
+        self.assertEqual((jobs_of("stolen"), jobs_of("other"), jobs_of("mine")), (5, 5, 0))
+        tokens.unlink()
+        self.assertEqual((is_right(), jobs_of("mine")), ("0", 5))
+        self.assertIn("event=tokens_file_missing", service.process.output())
 
     def test_roles_hold_on_grpc(self):
         tokens = self.folder / "tokens"
