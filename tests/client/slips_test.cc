@@ -92,7 +92,7 @@ constexpr Slip kSlips[] = {
     {"simulate --phantom head --out x --detector 310x240x2", 2,
      "--detector is '310x240x2', but needs 2 values with 'x' between them"},
     {"steps x", 2, "there is no command 'x'; legal is"},
-    {"completion tcsh", 2, "SHELL is 'tcsh'; legal is bash or zsh"},
+    {"completion tcsh", 2, "SHELL is 'tcsh'; legal is bash, zsh or fish"},
     // Flags.
     {"stream x --fsp 3", 2, "there is no flag --fsp; did you mean --fps?"},
     {"stream x -fps 3", 2, "did you mean --fps?"},
@@ -258,7 +258,6 @@ constexpr Slip kSlips[] = {
     {"retry --all --to X", 2, "--to with --all; legal is one of them"},
     {"worklist --server '' ", 2, "without a host; legal is host:port"},
     {"completion", 2, "SHELL is missing"},
-    {"completion fish", 2, "SHELL is 'fish'; legal is bash or zsh"},
     {"replicas take", 2, "JOB is missing"},
     {"quality list --limit 0", 2, "--limit is '0'; legal is a whole number from 1 to 1000"},
 };
