@@ -64,7 +64,7 @@ constexpr Slip kSlips[] = {
     {"", 2, "a command is missing; legal is simulate, "},
     {"simulate --phantom head --out /tmp/never --station a/b", 2,
      "--station is 'a/b'; legal are 1 to 64 characters"},
-    {"simulate --phantom head --out /tmp/never --laterality B", 1, "laterality is 'B'; legal is"},
+    {"simulate --phantom head --out /tmp/never --laterality B", 2, "laterality is 'B'; legal is"},
     {"stream head --patient-name M\xfcller", 2,
      "--patient-name is 'M\\xfcller', which is not UTF-8: byte 0xFC at offset 1; legal is UTF-8"},
     {"stream head --station=M\xfcller", 2, "--station is 'M\\xfcller', which is not UTF-8"},
@@ -219,7 +219,7 @@ constexpr Slip kSlips[] = {
     {"reconstruct a --out v.mha --grid 0x0x0 --voxel-mm 1", 2, "--grid is '0'; legal is"},
     {"simulate --phantom head --out y --sid-mm 75", 2,
      "75; legal is 100 to 10000 mm: was it given"},
-    {"simulate --phantom head --out y --tube-voltage 0.09", 1, "kV: was it given in MV?"},
+    {"simulate --phantom head --out y --tube-voltage 0.09", 2, "kV: was it given in MV?"},
     {"simulate --phantom head --out y --photons -5", 2, "--photons is '-5'; legal is"},
     // A value without its flag, a flag as a command, one thing too many.
     {"simulate head --out y", 2, "'head' is one argument too many; did you mean --phantom head?"},
