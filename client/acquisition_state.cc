@@ -211,7 +211,7 @@ absl::Status AcquisitionStream::State::EndOf(const Call& c, absl::Duration limit
     return absl::DeadlineExceededError(absl::StrCat(
         "the server did not admit the acquisition within ", absl::FormatDuration(limit)));
   }
-  return FromGrpc(c.status);
+  return FromGrpc(c.status, c.context);
 }
 
 void AcquisitionStream::State::OnEvent(CallEvent event, bool ok, const v1::AcquireRequest& opening,

@@ -15,6 +15,7 @@
 #include "client/rpc_status.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_clock.h"
+#include "proto/text/utf8_fields.h"
 #include "proto/wire/acquisition.h"
 
 namespace isocenter::client {
@@ -46,6 +47,13 @@ void AwaitConnection(grpc::Channel& channel, absl::Time deadline, const std::sto
     const absl::Duration look = std::min(deadline - SteadyNow(), kBetweenLooks);
     if (channel.WaitForConnected(DeadlineIn(look))) return;
   }
+}
+
+/// What gRPC would send, and the server could only call an unreadable message.
+absl::Status CheckTexts(const v1::AcquisitionHeader& header) {
+  const std::string wrong = text::NotUtf8Field(header);
+  return wrong.empty() ? absl::OkStatus()
+                       : absl::InvalidArgumentError(absl::StrCat(wrong, "; legal is UTF-8"));
 }
 
 bool AnotherNodeMayTake(const absl::Status& refusal) {
@@ -176,6 +184,7 @@ absl::Status CheckTraceParent(absl::string_view text) {
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Open(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header,
     AcquisitionStreamOptions options) {
+  ISO_RETURN_IF_ERROR(CheckTexts(header));
   if (!options.trace_parent.empty()) {
     ISO_RETURN_IF_ERROR(CheckTraceParent(options.trace_parent));
   }
@@ -187,6 +196,7 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Open(
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header, const std::string& job_id,
     AcquisitionStreamOptions options) {
+  ISO_RETURN_IF_ERROR(CheckTexts(header));
   const Attempt attempt = [&]() -> absl::StatusOr<std::unique_ptr<AcquisitionStream>> {
     ISO_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesBehind(channel, options));
     const std::string node =

@@ -83,7 +83,8 @@ class AcquisitionStream {
  public:
   /// Sends the header and waits until the server admits it. Errors: those of
   /// AcquisitionService.Acquire, DEADLINE_EXCEEDED after options.admission_timeout, CANCELLED by
-  /// options.stop, UNAVAILABLE: at once where no server can be reached, after
+  /// options.stop, INVALID_ARGUMENT naming field, byte and offset of a text of the header that is
+  /// not UTF-8, before anything is sent, UNAVAILABLE: at once where no server can be reached, after
   /// options.reconnect_timeout where the connection broke.
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Open(
       const ServiceChannel& channel, const v1::AcquisitionHeader& header,

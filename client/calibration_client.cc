@@ -55,7 +55,7 @@ absl::StatusOr<v1::KeptCalibration> CalibrationClient::Add(const std::string& na
     taken = writer->Write(request);
   }
   writer->WritesDone();
-  ISO_RETURN_IF_ERROR(FromGrpc(writer->Finish()));
+  ISO_RETURN_IF_ERROR(FromGrpc(writer->Finish(), context));
   return kept;
 }
 
@@ -75,7 +75,7 @@ absl::StatusOr<v1::KeptCalibration> CalibrationClient::Get(
       return written;
     }
   }
-  ISO_RETURN_IF_ERROR(FromGrpc(reader->Finish()));
+  ISO_RETURN_IF_ERROR(FromGrpc(reader->Finish(), context));
   return kept;
 }
 

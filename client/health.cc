@@ -50,7 +50,7 @@ absl::Status CheckHealth(const ServiceChannel& channel, absl::Duration timeout) 
                    done.Notify();
                  });
   done.WaitForNotification();
-  if (!status.ok()) return FromGrpc(status);
+  if (!status.ok()) return FromGrpc(status, context);
   if (IsServing(response)) return absl::OkStatus();
   return absl::UnavailableError(
       "the server does not take acquisitions; `isocenter status` says why");

@@ -97,7 +97,7 @@ absl::StatusOr<NodeList> AskForNodes(const ServiceChannel& channel, absl::Durati
   const auto stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
   const grpc::Status status = stub->ListNodes(&context, {}, &response);
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) return NodeList();
-  ISO_RETURN_IF_ERROR(FromGrpc(status));
+  ISO_RETURN_IF_ERROR(FromGrpc(status, context));
   return NodeList{response.answered_by(), {response.node().begin(), response.node().end()}};
 }
 

@@ -82,15 +82,14 @@ Break BreakOf(const absl::Status& status) {
   return static_cast<Break>(number);
 }
 
-absl::Status FromGrpc(const grpc::Status& status) {
+absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& call) {
   if (status.ok()) return absl::OkStatus();
   const std::string& text = status.error_message();
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
     absl::Status answer(static_cast<absl::StatusCode>(status.error_code()),
                         InFlags(OwnWords(status)));
     answer.SetPayload(flags::kServiceAnswer, absl::Cord());
-    // What will never fit has the same code, and other words (docs/user-guide/console.md).
-    if (absl::IsResourceExhausted(answer) && absl::StrContains(text, "try again")) {
+    if (call.GetServerTrailingMetadata().contains("isocenter-try-again")) {
       answer.SetPayload(flags::kTryAgain, absl::Cord());
     }
     return answer;
@@ -132,8 +131,9 @@ absl::Status Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call,
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(limit));
     const grpc::Status status = call(context);
-    if (!WasRefused(status) || !refused.MayTryAgain(FromGrpc(status), false, SteadyNow()).ok()) {
-      return FromGrpc(status);
+    if (!WasRefused(status) ||
+        !refused.MayTryAgain(FromGrpc(status, context), false, SteadyNow()).ok()) {
+      return FromGrpc(status, context);
     }
     absl::SleepFor(refused.Pause());
   }

@@ -30,8 +30,9 @@ absl::Status AsBreak(absl::Status status, Break how);
 
 /// The canonical codes of gRPC and Abseil are the same numbers. Where no server answered, or the
 /// connection broke, the message says so, with what gRPC knows and what to look at; the server's
-/// own sentences stay as they are.
-absl::Status FromGrpc(const grpc::Status& status);
+/// own sentences stay as they are. `call`: the one that has ended so; where its server says in the
+/// trailing metadata that the refusal passes, the error has flags::kTryAgain.
+absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& call);
 
 /// Of calls that answer from memory.
 inline constexpr absl::Duration kShortCall = absl::Seconds(30);

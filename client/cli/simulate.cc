@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
+#include "client/cli/options/identity_checks.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/options/physics_file.h"
 #include "client/cli/options/simulate_field.h"
@@ -374,6 +375,8 @@ absl::StatusOr<std::vector<float>> CheckedPhases(const SimulateOptions& options,
 }
 
 absl::Status Simulate(const SimulateOptions& options) {
+  ISO_RETURN_IF_ERROR(CheckIdentityFlags(options.study, options.system));
+  ISO_RETURN_IF_ERROR(CheckManufacturer(options.system.equipment()));
   const absl::Time begin = absl::Now();
   const Interrupt interrupt;
   const Detector detector{.columns = options.detector[0],

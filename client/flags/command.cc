@@ -22,7 +22,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/flags/choices.h"
-#include "client/flags/completion.h"
+#include "client/flags/completion/bash.h"
+#include "client/flags/completion/fish.h"
+#include "client/flags/completion/line.h"
 #include "client/flags/error_document.h"
 #include "client/flags/exit_code.h"
 #include "client/flags/help.h"
@@ -411,12 +413,16 @@ Program::~Program() = default;
 void Program::AddCompletion() {
   Command completion = root().Subcommand("completion", "Print a script that completes commands");
   completion.Footer(absl::StrCat("Examples:\n  source <(", name_, " completion bash)\n  source <(",
-                                 name_, " completion zsh)"));
+                                 name_, " completion zsh)\n  ", name_,
+                                 " completion fish | source"));
   auto shell = std::make_shared<std::string>();
-  completion.Add("shell", *shell, "that is to complete").Required().OneOf({"bash", "zsh"});
+  completion.Add("shell", *shell, "that is to complete").Required().OneOf({"bash", "zsh", "fish"});
   completion.Does([app = app_.get(), shell] {
-    if (*shell == "zsh") std::fputs(kZshPrelude, stdout);
-    std::fputs(BashCompletion(*app).c_str(), stdout);
+    const std::vector<CommandOnLine> commands = CommandsOf(*app);
+    const std::string script = *shell == "fish"  ? FishCompletion(commands)
+                               : *shell == "zsh" ? ZshCompletion(commands)
+                                                 : BashCompletion(commands);
+    std::fputs(script.c_str(), stdout);
     return absl::OkStatus();
   });
 }

@@ -6,7 +6,7 @@ connection comes with what to look at.
 
 import enum
 import re
-from typing import Optional
+from typing import Mapping, Optional, Union
 
 import grpc
 
@@ -26,13 +26,15 @@ class IsocenterError(Exception):
 
     code = "UNKNOWN"
 
-    def __init__(self, message: str, how: Break = Break.NONE, retry_after_s: Optional[float] = None):
+    def __init__(self, message: str, how: Break = Break.NONE):
         super().__init__(message)
         self.message = message
         #: Whether the transport ended the call, and how.
         self.how = how
-        #: When the service could take what it refused, in seconds, where it says so.
-        self.retry_after_s = retry_after_s
+        #: Whether the service may take later what it refused, without any change.
+        self.try_again = False
+        #: When, in seconds, where it says so.
+        self.retry_after_s: Optional[float] = None
 
 
 class InvalidArgument(IsocenterError, ValueError):
@@ -54,7 +56,7 @@ class AlreadyExists(IsocenterError):
 
 
 class ResourceExhausted(IsocenterError):
-    """Memory, spool, disk, queue or a quota; nothing was accepted. See `retry_after_s`."""
+    """Memory, spool, disk, queue or a quota; nothing was accepted. See `try_again`."""
 
     code = "RESOURCE_EXHAUSTED"
 
@@ -209,11 +211,10 @@ def _unavailable(text: str) -> IsocenterError:
     return Unavailable(text)
 
 
-def _retry_after_s(error: grpc.RpcError) -> Optional[float]:
-    for name, value in error.trailing_metadata() or ():
-        if name == "isocenter-retry-after-ms" and str(value).isdigit():
-            return int(value) / 1000
-    return None
+def _tell_when(error: IsocenterError, trailers: Mapping[str, Union[str, bytes]]) -> None:
+    error.try_again = "isocenter-try-again" in trailers
+    after_ms = str(trailers.get("isocenter-retry-after-ms", ""))
+    error.retry_after_s = int(after_ms) / 1000 if after_ms.isdigit() else None
 
 
 def from_status(code: str, message: str) -> IsocenterError:
@@ -239,5 +240,5 @@ def from_grpc(error: grpc.RpcError) -> IsocenterError:
     if error.code() == grpc.StatusCode.UNAVAILABLE:
         return _unavailable(text)
     translated = from_status(error.code().name, text)
-    translated.retry_after_s = _retry_after_s(error)
+    _tell_when(translated, dict(error.trailing_metadata() or ()))
     return translated

@@ -183,7 +183,9 @@ absl::StatusOr<jobs::Disk> Archive::GetDisk() const {
   jobs::Disk disk;
   ISO_ASSIGN_OR_RETURN(disk.id, storage::FileSystemOf(StagingDirectory()));
   ISO_ASSIGN_OR_RETURN(const uint64_t free_bytes, storage::FreeBytes(StagingDirectory()));
+  ISO_ASSIGN_OR_RETURN(const uint64_t total_bytes, storage::TotalBytes(StagingDirectory()));
   disk.free_bytes = static_cast<int64_t>(free_bytes);
+  disk.total_bytes = static_cast<int64_t>(total_bytes);
   return disk;
 }
 

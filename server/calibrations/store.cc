@@ -16,6 +16,7 @@
 #include "proto/wire/calibration_file.h"
 #include "proto/wire/geometry.h"
 #include "server/base/log.h"
+#include "server/base/try_again.h"
 #include "server/calibrations/upload.h"
 #include "server/storage/files.h"
 
@@ -247,7 +248,7 @@ absl::StatusOr<std::unique_ptr<Upload>> Store::Begin(const std::string& name, ui
   }
   absl::MutexLock changing(&changing_);
   if (uploading_) {
-    return absl::ResourceExhaustedError(
+    return FullForNow(
         "another calibration is being added; legal is one at a time; try again when it is there");
   }
   if (!Find(name).ok()) ISO_RETURN_IF_ERROR(CheckRoom(file_bytes));

@@ -87,8 +87,8 @@ void DeclareEndpoints(SettingFlags& flags) {
             &ServerConfig::mutable_archive_directory);
   constexpr auto kDicom = &ServerConfig::mutable_dicom_node;
   using Dicom = v1::DicomNodeConfig;
-  flags.Add("--dicom_port", "Port of the DICOM node, 0 to 65535; 0: any free one", kDicom,
-            &Dicom::set_port);
+  flags.Add("--dicom_port", "Port of the DICOM node; 0: any free one", kDicom, &Dicom::set_port)
+      .Range(0, 65535);
   flags.Add("--dicom_address", "Address that the DICOM node listens on", kDicom,
             &Dicom::mutable_address);
   flags.Add("--dicom_aet",
@@ -125,17 +125,20 @@ void DeclareLimits(SettingFlags& flags) {
            "Memory of the host for all jobs together, from 1MiB, e.g. 16GiB (default: half of it)",
            kLimits, &Limits::set_memory_bytes)
       .Bytes();
-  flags.Add("--threads", "Threads of the CPU backend, 0 to 1024; 0: one per core", kLimits,
-            &Limits::set_cpu_threads);
+  flags
+      .Add("--threads", "Threads of the CPU backend; 0: one per core", kLimits,
+           &Limits::set_cpu_threads)
+      .Range(0, 1024);
   flags
       .Add("--device_memory_limit",
            "Memory of each GPU that may be used, from 64MiB, e.g. 8GiB (default: all)", kLimits,
            &Limits::set_device_memory_bytes)
       .Bytes();
-  flags.Add("--gpus", "GPUs that are used, 0 to 64; 0: all", kLimits, &Limits::set_gpus);
-  flags.Add("--gpus_per_job",
-            "GPUs that share each acquisition, 1 to 64; a divisor of --gpus (default: 1)", kLimits,
-            &Limits::set_gpus_per_job);
+  flags.Add("--gpus", "GPUs that are used; 0: all", kLimits, &Limits::set_gpus).Range(0, 64);
+  flags
+      .Add("--gpus_per_job", "GPUs that share each acquisition; a divisor of --gpus (default: 1)",
+           kLimits, &Limits::set_gpus_per_job)
+      .Range(1, 64);
   flags
       .Add<double>("--drain_seconds",
                    "Longest time from SIGTERM to exit, 0 to 3600 seconds, e.g. 90 or 2m (default: "

@@ -9,6 +9,7 @@
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/recon/completeness/grid_coverage.h"
 #include "server/base/log.h"
+#include "server/base/try_again.h"
 #include "server/jobs/private_error.h"
 #include "server/pipeline/calibration_choice.h"
 #include "server/pipeline/early/early_refinements.h"
@@ -77,9 +78,9 @@ absl::Status CheckShare(const EngineParts& parts, const AcquisitionRequest& requ
            (*job)->job_class == jobs::JobClass::kBatch;
   }
   if (has < parts.options.batch_jobs_per_caller) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat(request.caller, " has ", has, " batch jobs; legal is at most ",
-                   parts.options.batch_jobs_per_caller, "; try again when one has ended"));
+  return FullForNow(absl::StrCat(request.caller, " has ", has, " batch jobs; legal is at most ",
+                                 parts.options.batch_jobs_per_caller,
+                                 "; try again when one has ended"));
 }
 
 void LogAccepted(const jobs::Job& job, const AcceptedJob& accepted, const ReconstructionRun& run) {

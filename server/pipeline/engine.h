@@ -48,7 +48,7 @@ class Engine : private JobKeeper {
   /// there. `wanted` is asked when the turn comes: a console that has left costs no planning. A
   /// request id that is known gives the job that it belongs to. Errors: INVALID_ARGUMENT,
   /// PERMISSION_DENIED (the request id is another caller's), RESOURCE_EXHAUSTED (memory, spool or
-  /// disk: what is needed and what is free; see scheduler::RetryAfter), FAILED_PRECONDITION (the
+  /// disk: what is needed and what is free; see RetryAfter), FAILED_PRECONDITION (the
   /// calibration that the protocol requires), UNAVAILABLE (drained, stopping, no device), CANCELLED
   /// (not wanted any more), those of the job store.
   void Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done);

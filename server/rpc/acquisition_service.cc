@@ -6,8 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/rpc/translation/known_geometry.h"
-#include "server/rpc/translation/status_translation.h"
-#include "server/scheduler/retry_after.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -37,11 +35,7 @@ void AcquisitionService::OnQuoteAcquisition(
   shared_.engine.Predict(
       *std::move(translated), [&call] { return !call.context().IsCancelled(); },
       [this, &call, token](const absl::StatusOr<pipeline::Engine::Quote>& quote) {
-        if (quote.ok()) {
-          Fill(*quote, shared_.cluster.node_name(), call.response());
-        } else {
-          AddRetryAfter(scheduler::RetryAfter(quote.status()), call.context());
-        }
+        if (quote.ok()) Fill(*quote, shared_.cluster.node_name(), call.response());
         call.Answer(quote.status());
       });
 }

@@ -7,8 +7,6 @@
 #include "server/base/log.h"
 #include "server/jobs/private_error.h"
 #include "server/rpc/addressee.h"
-#include "server/rpc/translation/status_translation.h"
-#include "server/scheduler/retry_after.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -101,7 +99,6 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
     }
     spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
                  job_id_.empty() ? "none" : job_id_, jobs::Loggable(why));
-    AddRetryAfter(scheduler::RetryAfter(why), *call_);
     Close(why);
   }
   if (job == nullptr) return;

@@ -57,7 +57,7 @@ void AcquisitionStream::Pump() {
   }
   if (phase_ != Phase::kClosed) return;
   finished_ = true;
-  Finish(ToGrpc(final_status_));
+  Finish(ToGrpc(final_status_, *call_));
 }
 
 std::optional<v1::AcquireResponse> AcquisitionStream::NextResponse() {

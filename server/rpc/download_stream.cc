@@ -27,12 +27,12 @@ DownloadStream* DownloadStream::New(const DownloadContext& shared,
 void DownloadStream::OnRequest(const grpc::ByteBuffer& bytes) {
   v1::DownloadResultRequest request;
   const absl::Status parsed = ParseRequest(bytes, request);
-  if (!parsed.ok()) return Finish(ToGrpc(parsed));
+  if (!parsed.ok()) return Finish(ToGrpc(parsed, context()));
   job_id_ = request.job_id();
   const absl::Status opened = Open(request);
   if (!opened.ok()) {
     outcome_ = opened;
-    return Finish(ToGrpc(opened));
+    return Finish(ToGrpc(opened, context()));
   }
   WatchReader();
   SendPiece();
@@ -112,7 +112,7 @@ void DownloadStream::OnWriteDone(bool ok) {
   const absl::Status status = ReadPiece();
   if (!status.ok() || done_) {
     outcome_ = status;
-    return Finish(ToGrpc(status));
+    return Finish(ToGrpc(status, context()));
   }
   SendPiece();
 }

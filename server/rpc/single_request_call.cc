@@ -15,13 +15,13 @@ constexpr absl::Duration kPatience = absl::Seconds(10);
 
 void SingleRequestCall::Begin() {
   permit_ = guard_.Ask(context_, method_.name, method_.least);
-  if (!permit_.ok()) return Finish(ToGrpc(permit_.status));
+  if (!permit_.ok()) return Finish(ToGrpc(permit_.status, context_));
   absl::StatusOr<CallerQuotas::Place> place = guard_.quotas().Enter(permit_.account, method_.kind);
-  if (!place.ok()) return Finish(ToGrpc(place.status()));
+  if (!place.ok()) return Finish(ToGrpc(place.status(), context_));
   place_ = *std::move(place);
   if (!method_.whoever_answers) {
     const absl::Status meant = CheckAddressee(context_, guard_.node_name());
-    if (!meant.ok()) return Finish(ToGrpc(meant));
+    if (!meant.ok()) return Finish(ToGrpc(meant, context_));
   }
   guard_.reception().Enter(*this, permit_.account, kPatience);
 }
@@ -36,8 +36,10 @@ void SingleRequestCall::OnReadDone(bool ok) {
   }
   const auto bytes = static_cast<int64_t>(incoming_.Length());
   if (bytes > method_.longest) {
-    return Finish(ToGrpc(absl::InvalidArgumentError(
-        absl::StrCat("the request has ", bytes, " bytes; legal is at most ", method_.longest))));
+    return Finish(
+        ToGrpc(absl::InvalidArgumentError(absl::StrCat(
+                   "the request has ", bytes, " bytes; legal is at most ", method_.longest)),
+               context_));
   }
   const grpc::ByteBuffer request = std::move(incoming_);
   incoming_.Clear();

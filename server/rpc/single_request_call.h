@@ -54,7 +54,7 @@ class SingleRequestCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
  private:
   void Receive() override { StartRead(&incoming_); }
-  void TurnAway(const absl::Status& why) override { Finish(ToGrpc(why)); }
+  void TurnAway(const absl::Status& why) override { Finish(ToGrpc(why, context_)); }
   void OnReadDone(bool ok) override;
   void OnDone() final;
 

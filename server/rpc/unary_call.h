@@ -57,7 +57,7 @@ class UnaryCall : public SingleRequestCall {
 
   /// Sends the response, or why there is none. Once, and the last use of this.
   void Answer(const absl::Status& status) {
-    if (!status.ok()) return Finish(ToGrpc(status));
+    if (!status.ok()) return Finish(ToGrpc(status, context()));
     answer_ = BytesOf(response_);
     StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
   }

@@ -18,7 +18,7 @@ WatchStream* WatchStream::New(const Guard& guard, grpc::CallbackServerContext& c
 void WatchStream::OnRequest(const grpc::ByteBuffer& bytes) {
   v1::WatchJobRequest request;
   const absl::Status parsed = ParseRequest(bytes, request);
-  if (!parsed.ok()) return Finish(ToGrpc(parsed));
+  if (!parsed.ok()) return Finish(ToGrpc(parsed, context()));
   if (const auto job = table_.Get(request.job_id()); job.ok()) {
     permit().Record(audit::Action::kView, **job, job.status());
   }
@@ -41,7 +41,7 @@ void WatchStream::Pump() {
   if (!begun_ || writing_ || finished_) return;
   if (cancelled_) return End(grpc::Status::CANCELLED);
   const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request_.job_id());
-  if (!job.ok()) return End(ToGrpc(job.status()));
+  if (!job.ok()) return End(ToGrpc(job.status(), context()));
   if (*job != sent_) {
     const auto known_preview = sent_ == nullptr ? nullptr : sent_->preview;
     sent_ = *job;

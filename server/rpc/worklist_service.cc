@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/try_again.h"
 #include "server/jobs/private_error.h"
 #include "server/rpc/translation/field_checks.h"
 #include "server/rpc/translation/status_translation.h"
@@ -119,10 +120,10 @@ void WorklistService::OnListScheduledSteps(
   if (!query.ok()) return call.Answer(query.status());
   auto token = std::make_shared<const CallCounter::Token>(calls_);
   if (token->number() > kMostCalls) {
-    return call.Answer(absl::ResourceExhaustedError(
-        absl::StrCat(kMostCalls,
-                     " questions wait for the worklist already; try again in a "
-                     "second")));
+    return call.Answer(
+        FullForNow(absl::StrCat(kMostCalls,
+                                " questions wait for the worklist already; try again in a "
+                                "second")));
   }
   const absl::Time deadline =
       std::min(absl::FromChrono(call.context().deadline()), absl::Now() + kLongestAnswer);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/try_again.h"
 
 namespace isocenter::scheduler {
 
@@ -25,7 +26,12 @@ absl::StatusOr<DiskPromise> PromisedDisk::Reserve(int64_t bytes) {
   ISO_ASSIGN_OR_RETURN(const jobs::Disk disk, results_.GetDisk());
   const int64_t reclaimable = ReclaimableOf(disk);
   if (bytes > disk.free_bytes + reclaimable - promised_) {
-    return absl::ResourceExhaustedError(absl::StrCat(
+    if (bytes > disk.total_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the disk has no room: ", BytesText(bytes), " are needed for the result, ",
+                       BytesText(disk.total_bytes), " are all it holds; fewer voxels take less"));
+    }
+    return FullForNow(absl::StrCat(
         "the disk has no room: ", BytesText(bytes), " are needed for the result, ",
         BytesText(promised_), " are promised to other jobs, ", BytesText(disk.free_bytes),
         " are free",

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bytes_text.h"
+#include "server/base/try_again.h"
 
 namespace isocenter::scheduler {
 
@@ -23,11 +24,12 @@ absl::StatusOr<MemoryPromise> PromisedMemory::Reserve(int64_t bytes) {
   absl::MutexLock lock(&mutex_);
   const int64_t free = limit_ - used_;
   if (bytes > free) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the job needs ", BytesText(bytes), " of memory; ", BytesText(free),
-                     " are free of ", BytesText(limit_),
-                     bytes > limit_ ? "; choose a smaller grid or detector"
-                                    : "; try again when other jobs have ended"));
+    const std::string lack = absl::StrCat("the job needs ", BytesText(bytes), " of memory; ",
+                                          BytesText(free), " are free of ", BytesText(limit_));
+    if (bytes <= limit_) {
+      return FullForNow(absl::StrCat(lack, "; try again when other jobs have ended"));
+    }
+    return absl::ResourceExhaustedError(absl::StrCat(lack, "; choose a smaller grid or detector"));
   }
   used_ += bytes;
   return MemoryPromise(this, bytes);

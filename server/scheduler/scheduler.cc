@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bytes_text.h"
-#include "server/scheduler/retry_after.h"
+#include "server/base/try_again.h"
 
 namespace isocenter::scheduler {
 namespace {
@@ -91,7 +91,7 @@ absl::Status Scheduler::LeaveRoom(const std::vector<Need>& needs) const {
   for (const Need& need : needs) {
     const int64_t kept = need.memory->limit() / 4;
     if (need.memory->free() - need.bytes < kept) {
-      return absl::ResourceExhaustedError(
+      return FullForNow(
           absl::StrCat("the batch job needs ", BytesText(need.bytes), " of memory; ",
                        BytesText(need.memory->free()), " are free, of which ", BytesText(kept),
                        " are kept for live and interactive jobs; try again when other jobs have "
@@ -100,10 +100,10 @@ absl::Status Scheduler::LeaveRoom(const std::vector<Need>& needs) const {
   }
   const int kept = max_active_jobs_ / 4;
   if (static_cast<int>(holders_.size()) >= max_active_jobs_ - kept) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "1 place among the active jobs is needed; the last ", kept, " of ", max_active_jobs_,
-        " are kept for live and interactive jobs; try again when "
-        "other jobs have ended"));
+    return FullForNow(absl::StrCat("1 place among the active jobs is needed; the last ", kept,
+                                   " of ", max_active_jobs_,
+                                   " are kept for live and interactive jobs; try again when "
+                                   "other jobs have ended"));
   }
   return absl::OkStatus();
 }
@@ -134,9 +134,8 @@ absl::StatusOr<Admission> Scheduler::Admit(std::span<const SlotDemand> slots, in
     }
   }
   if (refused.ok() && static_cast<int>(holders_.size()) >= max_active_jobs_) {
-    refused = absl::ResourceExhaustedError(
-        absl::StrCat("1 place among the active jobs is needed; 0 are free of ", max_active_jobs_,
-                     "; try again when other jobs have ended"));
+    refused = FullForNow(absl::StrCat("1 place among the active jobs is needed; 0 are free of ",
+                                      max_active_jobs_, "; try again when other jobs have ended"));
   }
   if (!refused.ok()) {
     holder.memory.clear();  // before it is computed when there will be room

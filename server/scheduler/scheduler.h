@@ -77,10 +77,9 @@ class Scheduler {
   /// first one's host memory, and where a device's memory is the host's, both come from the same
   /// budget. All or nothing. Errors: UNAVAILABLE (a slot is in quarantine), RESOURCE_EXHAUSTED
   /// naming what is needed and what is free (jobs or bytes). The latter says when it could be
-  /// accepted at the earliest (retry_after.h), as far as those who hold what is missing have said
-  /// when they end; not when it never fits.
-  /// Beside other jobs a batch job leaves a quarter of the places and of each memory to the better
-  /// classes.
+  /// accepted at the earliest (server/base/try_again.h), as far as those who hold what is missing
+  /// have said when they end; not when it never fits. Beside other jobs a batch job leaves a
+  /// quarter of the places and of each memory to the better classes.
   absl::StatusOr<Admission> Admit(std::span<const SlotDemand> slots, int64_t host_bytes,
                                   jobs::JobClass job_class = jobs::JobClass::kLive);
   absl::StatusOr<Admission> Admit(int slot, int64_t device_bytes, int64_t host_bytes,

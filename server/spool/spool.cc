@@ -35,7 +35,9 @@ SpoolOptions WithDefaults(SpoolOptions options) {
       jobs::Disk disk;
       ISO_ASSIGN_OR_RETURN(disk.id, storage::FileSystemOf(directory));
       ISO_ASSIGN_OR_RETURN(const uint64_t free_bytes, storage::FreeBytes(directory));
+      ISO_ASSIGN_OR_RETURN(const uint64_t total_bytes, storage::TotalBytes(directory));
       disk.free_bytes = static_cast<int64_t>(free_bytes);
+      disk.total_bytes = static_cast<int64_t>(total_bytes);
       return disk;
     };
   }

@@ -5,6 +5,7 @@
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_clock.h"
+#include "server/base/try_again.h"
 #include "server/spool/file.h"
 #include "server/spool/spool.h"
 
@@ -29,7 +30,7 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed, int64_t 
     if (fits(0)) return absl::OkStatus();
     const auto oldest = OldestReclaimable();
     if (!fits(usage.reclaimable_bytes) || oldest == entries_.end() || !Reclaim(oldest)) {
-      return absl::ResourceExhaustedError(absl::StrCat(
+      const std::string lack = absl::StrCat(
           "the spool ", options_.directory.string(), " has no room for job ", job_id, ": ",
           BytesText(needed), " are needed, ", BytesText(disk.free_bytes), " are free on the disk, ",
           BytesText(spared), " are promised there to results, ", BytesText(usage.used_bytes),
@@ -37,10 +38,14 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed, int64_t 
           capacity_bytes_ == 0 ? std::string()
                                : absl::StrCat(" of ", BytesText(capacity_bytes_), " that may be (",
                                               options_.capacity_source, ")"),
-          ", ", BytesText(usage.reclaimable_bytes), " of them reclaimable",
-          capacity_bytes_ > 0 && needed > capacity_bytes_
-              ? "; fewer or smaller frames take less"
-              : "; try again when other jobs have ended"));
+          ", ", BytesText(usage.reclaimable_bytes), " of them reclaimable");
+      const bool never_fits =
+          needed > disk.total_bytes || (capacity_bytes_ > 0 && needed > capacity_bytes_);
+      if (!never_fits) {
+        return FullForNow(absl::StrCat(lack, "; try again when other jobs have ended"));
+      }
+      return absl::ResourceExhaustedError(
+          absl::StrCat(lack, "; fewer or smaller frames take less"));
     }
   }
 }

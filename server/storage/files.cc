@@ -16,6 +16,18 @@
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::storage {
+namespace {
+
+absl::StatusOr<struct statvfs> SpaceOf(const std::filesystem::path& path) {
+  struct statvfs space {};
+  if (statvfs(path.c_str(), &space) != 0) {
+    return absl::InternalError(
+        absl::StrCat("cannot ask for the free space of ", path.string(), ": ", strerror(errno)));
+  }
+  return space;
+}
+
+}  // namespace
 
 absl::Status FileError(int error_number, absl::string_view action,
                        const std::filesystem::path& path, uint64_t needed_bytes) {
@@ -40,12 +52,14 @@ absl::Status FileError(int error_number, absl::string_view action,
 }
 
 absl::StatusOr<uint64_t> FreeBytes(const std::filesystem::path& path) {
-  struct statvfs status {};
-  if (statvfs(path.c_str(), &status) != 0) {
-    return absl::InternalError(
-        absl::StrCat("cannot ask for the free space of ", path.string(), ": ", strerror(errno)));
-  }
-  return uint64_t{status.f_bavail} * status.f_frsize;
+  ISO_ASSIGN_OR_RETURN(const struct statvfs space, SpaceOf(path));
+  return uint64_t{space.f_bavail} * space.f_frsize;
+}
+
+absl::StatusOr<uint64_t> TotalBytes(const std::filesystem::path& path) {
+  ISO_ASSIGN_OR_RETURN(const struct statvfs space, SpaceOf(path));
+  const uint64_t kept_for_root = uint64_t{space.f_bfree} - uint64_t{space.f_bavail};
+  return (uint64_t{space.f_blocks} - kept_for_root) * space.f_frsize;
 }
 
 absl::StatusOr<uint64_t> FileSystemOf(const std::filesystem::path& path) {

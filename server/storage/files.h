@@ -22,6 +22,8 @@ absl::Status FileError(int error_number, absl::string_view action,
 
 /// Bytes that this process may still write to the file system of `path`.
 absl::StatusOr<uint64_t> FreeBytes(const std::filesystem::path& path);
+/// That it could write there, were the file system empty.
+absl::StatusOr<uint64_t> TotalBytes(const std::filesystem::path& path);
 
 /// Which file system a path is on: a number that the paths of one share until it is unmounted.
 absl::StatusOr<uint64_t> FileSystemOf(const std::filesystem::path& path);

@@ -113,6 +113,23 @@ TEST(AcquisitionStream, IllegalHeadersAreRefusedBeforeTheNetwork) {
   EXPECT_EQ(Open(server, 10001).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(AcquisitionStream, TextsThatAreNotUtf8AreRefusedBeforeTheNetwork) {
+  FakeServer server;
+  v1::AcquisitionHeader header = Header(2);
+  header.mutable_patient_study()->set_patient_name("M\xfcller");
+  const ServiceChannel channel = *ServiceChannel::Open({.address = server.address()});
+  const std::string wrong =
+      "patient_study.patient_name is 'M\\xfcller', which is not UTF-8: byte 0xFC at offset 1; "
+      "legal is UTF-8";
+  for (const absl::Status& status :
+       {AcquisitionStream::Open(channel, header).status(),
+        AcquisitionStream::Resume(channel, header, "job-1").status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.message(), wrong);
+  }
+  EXPECT_EQ(server.openings(), 0);
+}
+
 TEST(AcquisitionStream, AServerThatDoesNotAnswerEndsOpenAtTheDeadline) {
   Behaviour behaviour;
   behaviour.never_answer = true;

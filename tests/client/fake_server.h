@@ -31,6 +31,7 @@ namespace isocenter::client_test {
 /// What the fake does with an acquisition.
 struct Behaviour {
   grpc::Status refuse = grpc::Status::OK;       // answer to the header
+  std::map<std::string, std::string> trailers;  // of that refusal
   bool never_answer = false;                    // to the header
   std::function<void()> before_answer = [] {};  // to the header
   /// Openings that are admitted and end, with `break_status`, before the console is told.
@@ -151,6 +152,9 @@ class FakeServer final : public v1::AcquisitionService::Service,
         absl::MutexLock lock(&mutex_);
         header_ = request.header();
         ++openings_;
+        for (const auto& [key, value] : behaviour_.trailers) {
+          context->AddTrailingMetadata(key, value);
+        }
         return behaviour_.refuse;
       }
       behaviour_.before_answer();

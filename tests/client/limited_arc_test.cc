@@ -102,6 +102,10 @@ TEST_F(LimitedArc, ASufficientOneMayBeginWithPassesOverSomeOfItsFrames) {
       Reconstruct(scan, {"--algorithm", "sirt", "--iterations", "2", "--early-passes", "6"});
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_THAT(refused.err, HasSubstr("--early-passes is not for sirt; legal is 0, or os_sart"));
+  // What only the scan's plan knows is told of the flag, too.
+  const Outcome many = Reconstruct(scan, {"--algorithm", "os_sart", "--subsets", "9999"});
+  EXPECT_EQ(many.exit_code, 2);
+  EXPECT_THAT(many.err, HasSubstr("--subsets is 9999; legal is at most the number of views"));
   const auto made = [&](const std::string& early) {
     const Outcome outcome =
         Reconstruct(scan, {"--algorithm", "os_sart", "--from-zero", "--iterations", "2",

@@ -230,7 +230,8 @@ TEST(OpeningTest, RequestIdsAreLegalAndDiffer) {
 // ---- When it is repeated -----------------------------------------------------------------------
 
 absl::Status Unavailable(const std::string& text) {
-  return FromGrpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, text));
+  const grpc::ClientContext call;
+  return FromGrpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, text), call);
 }
 
 const absl::Time kBegin = absl::UnixEpoch();

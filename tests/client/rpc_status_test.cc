@@ -19,16 +19,21 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+/// Of a call that no server has ended.
+absl::Status Answer(grpc::StatusCode code, const std::string& text) {
+  const grpc::ClientContext call;
+  return FromGrpc(grpc::Status(code, text), call);
+}
+
 absl::Status Unavailable(const std::string& text) {
-  return FromGrpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, text));
+  return Answer(grpc::StatusCode::UNAVAILABLE, text);
 }
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
 TEST(RpcStatusTest, KeepsCodesAndSentences) {
-  EXPECT_TRUE(FromGrpc(grpc::Status::OK).ok());
-  const absl::Status answered =
-      FromGrpc(grpc::Status(grpc::StatusCode::NOT_FOUND, "there is no job 'x'"));
+  EXPECT_TRUE(Answer(grpc::StatusCode::OK, "").ok());
+  const absl::Status answered = Answer(grpc::StatusCode::NOT_FOUND, "there is no job 'x'");
   EXPECT_EQ(answered.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(answered.message(), "there is no job 'x'");
   // For exit codes.
@@ -81,12 +86,12 @@ TEST(RpcStatusTest, NamesFlagsAndAddressesAsTheyAreTyped) {
               HasSubstr("nothing listens at [::1]:51051;"));
   EXPECT_THAT(Message(Unavailable("isocenter-node is 'vm2', but this is node 'vm1'")),
               HasSubstr("--node (metadata isocenter-node) is 'vm2'"));
-  EXPECT_THAT(Message(FromGrpc(grpc::Status(
-                  grpc::StatusCode::UNAUTHENTICATED,
-                  "the token of metadata 'authorization' is not known; legal is 'Bearer TOKEN' "
-                  "with one of the server's tokens"))),
-              AllOf(HasSubstr("--token-file (ISOCENTER_TOKEN_FILE) is not known"),
-                    HasSubstr("legal is one of the server's tokens")));
+  EXPECT_THAT(
+      Message(Answer(grpc::StatusCode::UNAUTHENTICATED,
+                     "the token of metadata 'authorization' is not known; legal is 'Bearer TOKEN' "
+                     "with one of the server's tokens")),
+      AllOf(HasSubstr("--token-file (ISOCENTER_TOKEN_FILE) is not known"),
+            HasSubstr("legal is one of the server's tokens")));
 }
 
 TEST(RpcStatusTest, FilesThatTlsCannotBeSetUpWithAreNoServerThatIsAway) {

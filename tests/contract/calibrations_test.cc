@@ -246,7 +246,12 @@ TEST_F(CalibrationContractTest, WhoStopsSendingIsLeftAndWhoLeavesKeepsNobodyOut)
   const auto writer = stub_->AddCalibration(&context, &kept);
   ASSERT_TRUE(writer->Write(First("a", file.size())));
   ASSERT_TRUE(Eventually([&] { return IsBeingAdded(); }));
-  EXPECT_EQ(AddFile("a", file).error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  grpc::ClientContext second;
+  SetDeadline(second);
+  const auto refused = stub_->AddCalibration(&second, &kept);
+  refused->Write(First("b", file.size()));
+  EXPECT_EQ(refused->Finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(TrailerOf(second, "isocenter-try-again"), "later");
   EXPECT_EQ(writer->Finish().error_code(), StatusCode::DEADLINE_EXCEEDED);
   {
     grpc::ClientContext left;

@@ -202,6 +202,7 @@ TEST_F(CallersTest, CallsAreCountedAtOnceAndByTheSecond) {
     SetDeadline(context);
     v1::ListJobsResponse response;
     last = jobs_->ListJobs(&context, {}, &response);
+    EXPECT_EQ(TrailerOf(context, "isocenter-try-again").has_value(), !last.ok());
   }
   EXPECT_EQ(last.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(last.error_message(), HasSubstr("127.0.0.1 calls more often than 10 times a second"));

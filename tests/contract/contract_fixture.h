@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,15 @@ struct Answer {
     return nullptr;
   }
 };
+
+/// What a call that has ended tells beside its status; nothing where it has no such key.
+inline std::optional<std::string> TrailerOf(const grpc::ClientContext& call,
+                                            const std::string& key) {
+  const auto& trailers = call.GetServerTrailingMetadata();
+  const auto found = trailers.find(key);
+  if (found == trailers.end()) return std::nullopt;
+  return std::string(found->second.data(), found->second.size());
+}
 
 /// Each test has a server of its own on a free port of the loopback interface.
 class ContractTest : public ::testing::Test {

@@ -420,6 +420,29 @@ class PartsTest(support.ServiceTest):
             for words in ("failed to connect", "last error", "UNKNOWN", "SSL", "C-ares", "address list", "Socket"):
                 self.assertNotIn(words, str(error))
 
+    def test_what_may_be_taken_later_is_told_from_what_must_change(self):
+        class Refusal(errors.grpc.RpcError):
+            def __init__(self, **trailers):
+                super().__init__()
+                self.trailers = tuple((key.replace("_", "-"), value) for key, value in trailers.items())
+
+            def code(self):
+                return errors.grpc.StatusCode.RESOURCE_EXHAUSTED
+
+            def details(self):
+                return "full; try again"
+
+            def trailing_metadata(self):
+                return self.trailers
+
+        for trailers, try_again, after in (
+            ({}, False, None),
+            ({"isocenter_try_again": "later"}, True, None),
+            ({"isocenter_try_again": "later", "isocenter_retry_after_ms": "1500"}, True, 1.5),
+        ):
+            error = errors.from_grpc(Refusal(**trailers))
+            self.assertEqual((error.code, error.try_again, error.retry_after_s), ("RESOURCE_EXHAUSTED", try_again, after))
+
     def test_a_token_that_is_renewed_is_read_again(self):
         token, renewed = self.folder / "token", self.folder / "renewed"
         token.write_text("first\n")

@@ -36,6 +36,18 @@ export const signInScenarios = {
     await page.getByText(/TOKEN is a file with a token/).waitFor();
   },
 
+  // On a busy machine the server answers before the first picture is drawn: what changes meanwhile is shown, too.
+  async 'sign-in: the form comes where the answer is there before the first picture'({ page, open, allow }) {
+    allow(/401/);
+    await page.addInitScript(() => {
+      const later = setTimeout;
+      globalThis.setTimeout = (then, ms = 0, ...rest) => later(then, ms + 1000, ...rest);
+      globalThis.requestAnimationFrame = (then) => later(then, 1000);
+    });
+    await open('#/');
+    await page.getByLabel('Access token').waitFor({ timeout: 30_000 });
+  },
+
   async 'sign-in: a session that ends on the server asks for the token again, and goes on where it was'({ page, open, server, allow }) {
     allow(/401/);
     await signIn(page, open, 'v-token');

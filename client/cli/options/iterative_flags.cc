@@ -1,5 +1,6 @@
 #include "client/cli/options/iterative_flags.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "client/flags/wrong_usage.h"
 #include "kernels/base/status_macros.h"
@@ -96,6 +97,11 @@ std::vector<std::string> ChangedFlags(const IterativeFlags& flags) {
   return names;
 }
 
+absl::Status AsFlags(const absl::Status& status) {
+  if (!absl::StartsWith(status.message(), "iterative.")) return status;
+  return flags::WrongUsage(InFlags(status.message()));
+}
+
 std::vector<std::string> AlgorithmChoices() {
   using recon::Algorithm;
   std::vector<std::string> names{"fdk"};
@@ -117,8 +123,7 @@ absl::StatusOr<recon::IterativeSettings> ToSettings(const IterativeFlags& flags,
   settings.precision = precision;
   settings.non_negative = !flags.allow_negative;
   settings.warm_start = !flags.from_zero;
-  const absl::Status valid = recon::ValidateIterativeSettings(settings);
-  if (!valid.ok()) return flags::WrongUsage(InFlags(valid.message()));
+  ISO_RETURN_IF_ERROR(AsFlags(recon::ValidateIterativeSettings(settings)));
   return settings;
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "client/cli/options/iterative_flags.h"
 #include "client/cli/output/iteration_printer.h"
 #include "client/cli/reconstruct/search_device.h"
 #include "client/imaging/convergence_plot.h"
@@ -131,8 +132,10 @@ absl::StatusOr<Plan> MakePlan(const ReconstructOptions& options,
                               const std::optional<recon::IterativeSettings>& iterative,
                               const std::vector<ops::Device*>& devices) {
   if (iterative) {
-    return recon::MakeRefinementPlan(acquisition, grid, options.fdk, *iterative, Backends(),
-                                     devices);
+    absl::StatusOr<recon::RefinementPlan> plan =
+        recon::MakeRefinementPlan(acquisition, grid, options.fdk, *iterative, Backends(), devices);
+    ISO_RETURN_IF_ERROR(AsFlags(plan.status()));
+    return *std::move(plan);
   }
   if (options.metal || options.bone || options.stripes || options.scatter || options.cone_beam) {
     return recon::MakeSecondPassPlan(acquisition, grid, options.fdk, SecondPassOf(options),

@@ -19,14 +19,14 @@ CalibrationDownload* CalibrationDownload::New(const CalibrationContext& shared,
 void CalibrationDownload::OnRequest(const grpc::ByteBuffer& bytes) {
   v1::GetCalibrationRequest request;
   if (absl::Status parsed = ParseRequest(bytes, request); !parsed.ok()) {
-    return Finish(ToGrpc(parsed));
+    return Finish(ToGrpc(parsed, context()));
   }
   watch_ = IdleWatch::Start({shared_.idle_limit}, [weak = weak_from_this()] {
     if (const auto self = weak.lock(); self != nullptr) self->context().TryCancel();
   });
   shared_.disk.Submit([self = shared_from_this(), name = request.name()] {
     const absl::Status opened = self->Open(name);
-    opened.ok() ? self->SendPiece() : self->Finish(ToGrpc(opened));
+    opened.ok() ? self->SendPiece() : self->Finish(ToGrpc(opened, self->context()));
   });
 }
 
@@ -60,7 +60,7 @@ void CalibrationDownload::OnWriteDone(bool ok) {
   if (left_ == 0) return Finish(grpc::Status::OK);
   piece_.clear_calibration();
   const absl::Status read = ReadPiece();
-  read.ok() ? SendPiece() : Finish(ToGrpc(read));
+  read.ok() ? SendPiece() : Finish(ToGrpc(read, context()));
 }
 
 void CalibrationDownload::OnEnd() {

@@ -118,7 +118,7 @@ void CalibrationUpload::End(const absl::StatusOr<v1::KeptCalibration>& outcome) 
     if (std::exchange(ended_, true)) return;
   }
   RecordCalibration(permit(), "add", name_, outcome.status());
-  if (!outcome.ok()) return Finish(ToGrpc(outcome.status()));
+  if (!outcome.ok()) return Finish(ToGrpc(outcome.status(), context()));
   answer_ = BytesOf(*outcome);
   StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
 }

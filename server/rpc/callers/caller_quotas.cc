@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/try_again.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -55,7 +56,7 @@ CallerQuotas::Use& CallerQuotas::UseOf(const std::string& caller, absl::Time now
 
 absl::Status CallerQuotas::Refuse(const char* quota, const std::string& use_and_limit) const {
   if (on_refused_) on_refused_(quota);
-  return absl::ResourceExhaustedError(use_and_limit);
+  return FullForNow(use_and_limit);
 }
 
 absl::Status CallerQuotas::Check(const std::string& caller, const Use& use, CallKind kind) const {

@@ -62,6 +62,7 @@ ReplicaCall* ReplicaCall::Start(ReplicaContext& shared, grpc::CallbackServerCont
 
 ReplicaCall::ReplicaCall(ReplicaContext& shared, grpc::CallbackServerContext* call)
     : shared_(shared),
+      call_(*call),
       token_(shared.calls),
       permit_(shared.guard.Ask(*call, "KeepReplica", roles::Role::kConsole)) {}
 
@@ -318,7 +319,7 @@ void ReplicaCall::Pump() {
     phase_ = Phase::kClosed;
   }
   finished_ = true;
-  Finish(ToGrpc(final_status_));
+  Finish(ToGrpc(final_status_, call_));
 }
 
 }  // namespace isocenter::rpc

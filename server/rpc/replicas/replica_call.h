@@ -77,6 +77,7 @@ class ReplicaCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   void Pump() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   ReplicaContext& shared_;
+  grpc::CallbackServerContext& call_;
   const CallCounter::Token token_;
   const Permit permit_;
   std::shared_ptr<ReplicaCall> self_;  // held until OnDone

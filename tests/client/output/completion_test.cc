@@ -1,4 +1,4 @@
-// What bash completes, in a real bash: what is declared, and names that the service knows.
+// What shells complete, in real ones: what is declared, and names that the service knows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST(Completion, OffersCommandsFlagsAndTheirValues) {
 TEST(Completion, OffersWhatHelpAndCompletionTake) {
   EXPECT_THAT(Offered({"help", "ex"}), testing::ElementsAre("exit-codes"));
   EXPECT_THAT(Offered({"help", "str"}), testing::ElementsAre("stream"));
-  EXPECT_THAT(Offered({"completion", ""}), testing::ElementsAre("bash", "zsh"));
+  EXPECT_THAT(Offered({"completion", ""}), testing::ElementsAre("bash", "zsh", "fish"));
 }
 
 TEST(Completion, OffersWordsOrFilesWhereBothAreLegal) {
@@ -102,6 +102,55 @@ TEST(Completion, RunsInZsh) {
             0)
       << ReadBytes(out);
   EXPECT_THAT(ReadBytes(out), testing::HasSubstr("-P|completed,|-W|receiving"));
+}
+
+/// What fish offers at the end of a line of isocenter's, sorted.
+std::vector<std::string> OfferedByFish(const std::string& line) {
+  TemporaryDirectory directory;
+  WriteBytes(directory / "afile", "");
+  const std::string out = directory / "out";
+  const std::string script =
+      absl::StrCat("'", ISOCENTER_BINARY, "' completion fish | source; cd ",
+                   directory.path().string(), "; complete -C '", ISOCENTER_BINARY, " ", line, "'");
+  WriteBytes(directory / "script", script);
+  EXPECT_EQ(std::system(absl::StrCat("HOME=", directory.path().string(), " fish -N ",
+                                     (directory / "script").string(), " >", out, " 2>&1")
+                            .c_str()),
+            0)
+      << ReadBytes(out);
+  std::vector<std::string> words;
+  for (absl::string_view offer : absl::StrSplit(ReadBytes(out), '\n', absl::SkipEmpty())) {
+    words.emplace_back(offer.substr(0, offer.find('\t')));  // behind it, the help
+  }
+  return words;
+}
+
+TEST(Completion, RunsInFish) {
+  if (std::system("fish -N -c true >/dev/null 2>&1") != 0) GTEST_SKIP() << "fish is missing";
+  using testing::ElementsAre;
+  using testing::UnorderedElementsAre;
+  EXPECT_THAT(OfferedByFish("str"), ElementsAre("stream"));
+  EXPECT_THAT(OfferedByFish("calibrate "),
+              testing::AllOf(Contains("air"), Contains("hu"), testing::Not(Contains("afile"))));
+  EXPECT_THAT(OfferedByFish("stream x --fp"), ElementsAre("--fps"));
+  EXPECT_THAT(OfferedByFish("fetch J --format "), UnorderedElementsAre("dicom", "mha"));
+  EXPECT_THAT(OfferedByFish("fetch J --format=d"), ElementsAre("--format=dicom"));
+  EXPECT_THAT(OfferedByFish("jobs --state completed,fa"), ElementsAre("completed,failed"));
+  EXPECT_THAT(OfferedByFish("jobs --state=completed,fa"), ElementsAre("--state=completed,failed"));
+  EXPECT_THAT(OfferedByFish("simulate --trajectory sa"), ElementsAre("saddle"));
+  EXPECT_THAT(OfferedByFish("simulate --trajectory af"), ElementsAre("afile"));
+  EXPECT_THAT(OfferedByFish("help ex"), ElementsAre("exit-codes"));
+  EXPECT_THAT(OfferedByFish("completion "), UnorderedElementsAre("bash", "zsh", "fish"));
+  EXPECT_THAT(OfferedByFish("compare af"), ElementsAre("afile"));
+}
+
+TEST(Completion, AsksInFishForNamesThatTheServiceKnows) {
+  if (std::system("fish -N -c true >/dev/null 2>&1") != 0) GTEST_SKIP() << "fish is missing";
+  FakeServer server;
+  const std::string stream = absl::StrCat("stream x --server ", server.address(), " --protocol ");
+  std::vector<std::string> offered;
+  for (int press = 0; press < 20 && offered.empty(); ++press) offered = OfferedByFish(stream);
+  EXPECT_THAT(offered, Contains("fdk"));
 }
 
 TEST(Completion, OffersNamesThatTheServiceKnows) {

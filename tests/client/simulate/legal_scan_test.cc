@@ -39,9 +39,13 @@ TEST(LegalScan, WhatAServiceRefusesIsNotWritten) {
     const char* told;
   } wrong[] = {
       {{"--tube-voltage", "0.09"},
-       1,
-       "tube_voltage_kv is 0.09; legal is 0 (unknown) or 10 to 300 kV: was it given in MV?"},
-      {{"--tube-voltage", "9"}, 1, "tube_voltage_kv is 9; legal is 0 (unknown) or 10 to 300 kV"},
+       2,
+       "--tube-voltage is 0.09; legal is 0 (unknown) or 10 to 300 kV: was it given in MV?"},
+      {{"--tube-voltage", "9"}, 2, "--tube-voltage is 9; legal is 0 (unknown) or 10 to 300 kV"},
+      {{"--patient-name", "a=b=c=d"}, 2, "--patient-name is 'a=b=c=d'; legal is at most 3 groups"},
+      {{"--accession", "12345678901234567"}, 2, "--accession is '12345678901234567'"},
+      {{"--laterality", "X"}, 2, "--laterality is 'X'; legal is L or R"},
+      {{"--model", "C"}, 2, "legal is with --manufacturer"},
       {{"--sid-mm", "75", "--sdd-mm", "120"},
        2,
        "--sid-mm is 75; legal is 100 to 10000 mm: was it given in cm?"},

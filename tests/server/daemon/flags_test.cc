@@ -139,6 +139,21 @@ TEST(Flags, TimesOutOfRangeAreToldWithTheirRange) {
   }
 }
 
+TEST(Flags, NumbersAreToldTheRangeThatTheConfigurationHas) {
+  for (const auto& [flag, told] :
+       {std::pair("--threads=-1", "--threads is '-1'; legal is a whole number from 0 to 1024"),
+        {"--threads=0.5", "legal is a whole number from 0 to 1024"},
+        {"--threads=2000", "legal is a whole number from 0 to 1024"},
+        {"--dicom_port=x", "--dicom_port is 'x'; legal is a whole number from 0 to 65535"},
+        {"--gpus=65", "legal is a whole number from 0 to 64"},
+        {"--gpus_per_job=0", "legal is a whole number from 1 to 64"}}) {
+    Flags flags;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(ParseAll({flag}, flags), kExitBadConfiguration) << flag;
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr(told));
+  }
+}
+
 TEST(Flags, WhatIsWrongEndsTheProgram) {
   const std::vector<std::vector<const char*>> wrong = {
       {"--nonsense"}, {"--sync=sometimes"}, {"--threads=many"}, {"--backend=abacus"}};

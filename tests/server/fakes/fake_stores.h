@@ -193,6 +193,10 @@ class FakeResultStore : public jobs::ResultStore {
     absl::MutexLock lock(&mutex_);
     disk_.free_bytes = bytes;
   }
+  void SetTotalBytes(int64_t bytes) {
+    absl::MutexLock lock(&mutex_);
+    disk_.total_bytes = bytes;
+  }
   /// The files of this directory are on the same disk, and are not counted as free.
   void ShareDiskWith(std::filesystem::path directory) {
     absl::MutexLock lock(&mutex_);

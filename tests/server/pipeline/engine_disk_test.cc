@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "kernels/base/bytes_text.h"
+#include "server/base/try_again.h"
 #include "tests/server/pipeline/refinement_fixture.h"
 
 namespace isocenter::pipeline {
@@ -84,6 +85,18 @@ TEST_F(EngineDiskTest, RoomIsPromisedToEveryAcceptedScan) {
     EXPECT_EQ(AwaitEnd(live.id).state, JobState::kCompleted) << Job(live.id).error;
   }
   EXPECT_EQ(promised(), 0);
+}
+
+TEST_F(EngineDiskTest, WhatTheEmptyDiskWouldNotHoldIsNotForLater) {
+  service_->results.SetFreeBytes(kResultBytes - 1);
+  EXPECT_TRUE(MayTryAgain(Accept(SmallRequest()).status()));
+  service_->results.SetTotalBytes(kResultBytes - 1);
+  const absl::Status refused = Accept(SmallRequest()).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_FALSE(MayTryAgain(refused));
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(HasSubstr(absl::StrCat(BytesText(kResultBytes - 1), " are all it holds")),
+                    ::testing::Not(HasSubstr("try again"))));
 }
 
 TEST_F(EngineDiskTest, PromisesAreRebuiltAfterARestart) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/scheduler/retry_after.h"
+#include "server/base/try_again.h"
 #include "tests/server/scheduler/manual_clock.h"
 
 namespace isocenter::scheduler {
@@ -186,6 +186,7 @@ TEST_F(EarliestTime, NotWhenItIsUnknown) {
   EXPECT_EQ(RetryAfter(Refused(400)), absl::Seconds(10));
   const absl::Status refused = Refused(500);
   EXPECT_THAT(std::string(refused.message()), EndsWith("try again when other jobs have ended"));
+  EXPECT_TRUE(MayTryAgain(refused));
   EXPECT_EQ(RetryAfter(refused), std::nullopt);
 }
 
@@ -194,7 +195,7 @@ TEST_F(EarliestTime, NotForWhatNeverFits) {
   const absl::Status refused = Refused(1001);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused.message()), EndsWith("choose a smaller grid or detector"));
-  EXPECT_EQ(RetryAfter(refused), std::nullopt);
+  EXPECT_FALSE(MayTryAgain(refused));
 }
 
 TEST_F(EarliestTime, CountsWhatAJobStillHolds) {
@@ -224,16 +225,6 @@ TEST(EarliestTimeOfSeveralBudgets, IsThatOfWhatIsMissing) {
   EXPECT_EQ(RetryAfter(scheduler.Admit(1, 101, 500).status()), absl::Seconds(60));
   const std::vector<SlotDemand> both = {{0, 1}, {1, 100}};
   EXPECT_EQ(RetryAfter(scheduler.Admit(both, 50).status()), absl::Seconds(5));
-}
-
-TEST(RetryAfter, IsCarriedByTheStatus) {
-  const absl::Status plain = absl::ResourceExhaustedError("full");
-  EXPECT_EQ(RetryAfter(plain), std::nullopt);
-  EXPECT_EQ(RetryAfter(absl::OkStatus()), std::nullopt);
-  const absl::Status carries = WithRetryAfter(plain, absl::Milliseconds(1500));
-  EXPECT_EQ(carries.code(), plain.code());
-  EXPECT_EQ(carries.message(), plain.message());
-  EXPECT_EQ(RetryAfter(carries), absl::Milliseconds(1500));
 }
 
 TEST(SchedulerTest, ABatchJobLeavesAQuarterToTheOthers) {

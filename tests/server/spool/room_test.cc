@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bytes_text.h"
+#include "server/base/try_again.h"
 #include "server/spool/format.h"
 #include "server/storage/files.h"
 #include "tests/server/spool/spool_fixture.h"
@@ -118,6 +119,20 @@ TEST_F(RoomTest, ReleasedJobsGoOldestFirstAndOnlyForRoom) {
   EXPECT_EQ(spool_->Create("g", "", 3 * kFrames, kBytes, 0).status().code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(spool_->Jobs(), ElementsAre("b", "d", "e", "f"));
+}
+
+TEST_F(RoomTest, WhatTheEmptyDiskWouldNotHoldIsNotForLater) {
+  int64_t total = 2 * kFileBytes;
+  options_.disk = [&]() -> absl::StatusOr<jobs::Disk> {
+    return jobs::Disk{.id = 1, .free_bytes = kFileBytes - 1, .total_bytes = total};
+  };
+  Start();
+  EXPECT_TRUE(MayTryAgain(TryCreate("a")));
+  total = kFileBytes - 1;
+  const absl::Status refused = TryCreate("a");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_FALSE(MayTryAgain(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("fewer or smaller frames take less"));
 }
 
 TEST_F(RoomTest, WhatIsPromisedToOthersIsSpared) {

@@ -1,6 +1,6 @@
 // How screens read the store and the interface.
 import { createContext } from 'preact';
-import { useContext, useEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 import { type Query, messageOf } from '../api/client.ts';
 import type { Store } from './store.ts';
 
@@ -11,7 +11,8 @@ export function useStore(): Store {
   const store = useContext(StoreContext);
   if (!store) throw new Error('no store in this tree');
   const [, redraw] = useReducer((n: number, _: void) => n + 1, 0);
-  useEffect(() => store.subscribe(() => redraw()), [store]);
+  // With the drawing, not after its picture: what changes between them would never be shown.
+  useLayoutEffect(() => store.subscribe(() => redraw()), [store]);
   return store;
 }
 
