@@ -32,6 +32,7 @@
 #include "client/formats/file.h"
 #include "client/formats/volume_input.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/calibrate/geometry/geometry_fit.h"
 #include "kernels/geometry/motion_curve.h"
 #include "kernels/geometry/rigid_motion.h"
 #include "kernels/phantom/bead_phantom.h"
@@ -277,6 +278,17 @@ absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(
   return CreateRabbitCtDataSet(options.out, acquisition, options.rabbitct);
 }
 
+/// Why a sweep of balls cannot be calibrated with, or nothing.
+absl::StatusOr<std::optional<std::string>> BeadsWarning(const SimulateOptions& options,
+                                                        const Detector& detector, size_t frames) {
+  if (options.beads.empty()) return std::nullopt;
+  ISO_ASSIGN_OR_RETURN(const BeadTable table, FindBeadTable("--beads", options.beads));
+  const absl::Status legal =
+      calibrate::CheckGeometrySweep(table, detector, static_cast<int>(frames));
+  if (legal.ok()) return std::nullopt;
+  return absl::StrCat("`isocenter calibrate geometry` refuses this sweep: ", legal.message());
+}
+
 /// What the flags cannot say of each other.
 absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const SimulateOptions& options) {
   if (options.truth_materials && (options.physics.empty() || options.truth.empty())) {
@@ -401,6 +413,9 @@ absl::Status Simulate(const SimulateOptions& options) {
     ISO_ASSIGN_OR_RETURN(object, OpenObject(options));
     ISO_RETURN_IF_ERROR(CheckSourcesOutside(*object, seen));
     if (const auto text = CutWidthWarning(*object, seen, detector)) warnings.Print(*text);
+    ISO_ASSIGN_OR_RETURN(const std::optional<std::string> unfit,
+                         BeadsWarning(options, detector, trajectory.size()));
+    if (unfit) warnings.Print(*unfit);
   }
   ThreadPool pool(UsableCores());
   ISO_ASSIGN_OR_RETURN(std::optional<PhysicsFrames> physics,

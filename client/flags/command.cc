@@ -20,6 +20,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/flags/choices.h"
 #include "client/flags/completion/bash.h"
@@ -58,6 +59,11 @@ bool Parse(const std::string& text, T& value) {
 template <class T>
 std::string RangeText(T least, T most) {
   return absl::StrCat(least, " to ", most);
+}
+
+/// With all digits of a bound: 1.999999 is not 2.
+std::string RangeText(double least, double most) {
+  return absl::StrFormat("%.15g to %.15g", least, most);
 }
 
 /// The number in a text that is none for a decimal comma ("0,5"), or for a unit behind it

@@ -29,6 +29,8 @@ class FrameSource {
   virtual std::optional<float> phase(int64_t /*index*/) const { return std::nullopt; }
   /// What had to be assumed because the files do not say it, as sentences for the user.
   virtual std::vector<std::string> notes() const { return {}; }
+  /// What contradicts itself in the files, as sentences for the user.
+  virtual std::vector<std::string> warnings() const { return {}; }
 };
 
 /// Takes the frames of an acquisition in order. Not thread-safe.

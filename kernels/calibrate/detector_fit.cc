@@ -38,16 +38,17 @@ double NoiseOfMean(const SweepStatistics& sweep) {
 absl::Status CheckNoise(const Figure& noise, double most, int frames, absl::string_view sweep,
                         double unevenness) {
   if (noise.value <= most) return absl::OkStatus();
-  const double ratio = noise.value / most;
-  const std::string enough = absl::StrFormat("%s sweep of %d frames; about %.0f would do", sweep,
-                                             frames, std::ceil(frames * ratio * ratio));
+  const double needed = std::ceil(frames * (noise.value / most) * (noise.value / most));
+  if (unevenness > kMostUnevennessPercent) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "the air map differs by %.0f %% over the detector: is an object in the beam of the flat "
+        "frames? Behind a bow-tie, which does that too, %s sweep of %d frames is too short, and "
+        "about %.0f would do: %s is %g %s; legal is at most %g %%",
+        unevenness, sweep, frames, needed, noise.name, noise.value, noise.unit, most));
+  }
   return NotGoodEnough(
       noise, absl::StrFormat("at most %g %%", most),
-      unevenness > kMostUnevennessPercent
-          ? absl::StrFormat("the air map differs by %.0f %% over the detector: is an object in the "
-                            "beam? Behind a bow-tie: %s",
-                            unevenness, enough)
-          : enough);
+      absl::StrFormat("%s sweep of %d frames; about %.0f would do", sweep, frames, needed));
 }
 
 /// What makes flat frames too dark, by the darkest one's level above the dark frames.

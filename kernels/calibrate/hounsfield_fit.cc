@@ -110,6 +110,24 @@ std::vector<std::string> SlopesOff(const std::vector<MeasuredInsert>& inserts) {
   return warnings;
 }
 
+/// Corrections that are noise, which the table puts on all voxels of such HU.
+std::vector<std::string> CorrectionsOfNoise(const std::vector<MeasuredInsert>& inserts) {
+  std::vector<std::string> warnings;
+  for (const MeasuredInsert& each : inserts) {
+    const double apart = each.mean_hu - each.insert.true_hu, error = each.standard_error_hu();
+    if (std::abs(each.insert.true_hu) > kNearWaterHu || error < kLeastNoiseHu ||
+        std::abs(apart) > kNoiseSigmas * error) {
+      continue;
+    }
+    warnings.push_back(absl::StrFormat(
+        "insert '%s' reads %.1f HU, true is %g: the difference is within %g standard errors of the "
+        "mean (%.2f HU, of %d voxels), and the table puts this noise on all voxels of such HU; a "
+        "larger ball, more dose or a smoother filter lessen it",
+        each.insert.name, each.mean_hu, each.insert.true_hu, kNoiseSigmas, error, each.voxels));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 std::vector<std::string> WaterOff(const std::vector<MeasuredInsert>& inserts) {
@@ -159,7 +177,7 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
     ISO_RETURN_IF_ERROR(Judge(measured));
     const double apart = measured.mean_hu - insert.true_hu;
     if (std::abs(apart) > std::abs(error.value)) error.value = apart;
-    noise.value = std::max(noise.value, measured.sigma_hu / std::sqrt(measured.voxels));
+    noise.value = std::max(noise.value, measured.standard_error_hu());
     fit.table.points.push_back({measured.mean_hu, insert.true_hu});
     fit.inserts.push_back(measured);
   }
@@ -179,6 +197,10 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
         "all inserts read within %.2f HU of the truth: was the volume made with a table already? "
         "This one is then of what that leaves, and is not to be used in its place",
         std::abs(error.value)));
+  } else {
+    for (std::string& warning : CorrectionsOfNoise(fit.inserts)) {
+      fit.warnings.push_back(std::move(warning));
+    }
   }
   fit.figures = {{"inserts", static_cast<double>(inserts.size()), ""}, error, noise};
   return fit;

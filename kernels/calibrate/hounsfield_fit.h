@@ -1,6 +1,7 @@
 // The table from reconstructed to true Hounsfield units, from a phantom with inserts.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct MeasuredInsert {
   Insert insert;
   double mean_hu = 0, sigma_hu = 0;
   int voxels = 0;
+  double standard_error_hu() const { return sigma_hu / std::sqrt(voxels); }
 };
 
 /// An insert that is so far (HU) off the line through its neighbours, where that line is bent by so
@@ -50,6 +52,11 @@ inline constexpr double kTooRightHu = 1, kTooRightSigmas = 3;
 /// Inserts of water's density, more or less (HU from 0): a water polynomial has them right by so
 /// much (HU) where scatter is corrected or little, because water is 0 by its making.
 inline constexpr double kNearWaterHu = 150, kMostWaterOffHu = 60;
+
+/// A correction of such an insert that is within so many standard errors of its mean, where that is
+/// so much (HU), is noise more than anything: voxels share theirs, so that the mean knows less than
+/// their number says. Far from water a few HU are nothing.
+inline constexpr double kNoiseSigmas = 3, kLeastNoiseHu = 0.5;
 
 struct HounsfieldFit {
   ops::HounsfieldTable table;

@@ -147,6 +147,8 @@ constexpr Slip kSlips[] = {
     {"reconstruct x --out v.mha --backend cudda", 2, "did you mean cuda?"},
     {"reconstruct x --out v.mha --iterations 5", 2,
      "--iterations without an iterative --algorithm"},
+    {"reconstruct x --out v.mha --algorithm os_sart --relaxation 2", 2,
+     "--relaxation is '2'; legal is a number from 1e-06 to 1.999999"},
     {"reconstruct x --out v.mha --prior 1 --curve c.csv", 2, "legal with it are sirt, sart"},
     {"refine J --deadline soon", 2, "--deadline is 'soon'; legal is a time of 0 to"},
     // What needs something else beside it, or is another thing's name.

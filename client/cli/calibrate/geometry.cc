@@ -1,7 +1,6 @@
 // isocenter calibrate geometry: the matrices of an arm, from a sweep of a phantom of small balls.
 #include "proto/wire/geometry.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -24,6 +23,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/thread_pool.h"
 #include "kernels/calibrate/geometry/geometry_fit.h"
+#include "kernels/geometry/orbits/trajectory_alignment.h"
 #include "proto/wire/calibration.h"
 
 namespace isocenter::cli {
@@ -112,46 +112,53 @@ void PrintModel(const GeometryFit& fit, std::FILE* file) {
   PrintWarnings(fit.warnings);
 }
 
-// A phantom beside the isocentre changes the distance by less, and a sagging arm either by less.
+// A rigid motion of the phantom does not change it, and what arms sag is less.
 constexpr double kMostFromOwnPercent = 1.5;
 
-/// Whether most have a detector whose rows run against their axis.
-bool AreMirrored(const Trajectory& trajectory) {
-  const auto mirrored = std::ranges::count_if(trajectory, [](const ProjectionMatrix& matrix) {
-    const absl::StatusOr<Camera> camera = Decompose(matrix);
-    return camera.ok() && camera->focal_v_px < 0;
-  });
-  return 2 * static_cast<size_t>(mirrored) > trajectory.size();
+/// Distances of source and origin, and of source and detector: means over a trajectory.
+struct Distances {
+  double origin_mm = 0, detector_mm = 0;
+};
+
+absl::StatusOr<Distances> DistancesOf(const SweepSource& source) {
+  Distances distances;
+  for (const ProjectionMatrix& matrix : source.trajectory()) {
+    ISO_ASSIGN_OR_RETURN(const Camera camera, Decompose(matrix));
+    distances.origin_mm += Norm(camera.source) / source.frames();
+    distances.detector_mm += camera.focal_u_px * source.detector().pitch_u_mm / source.frames();
+  }
+  return distances;
 }
 
-/// What matrices found and those of the sweep's own header say differently; a table in another
-/// scale explains all shadows and moves the source.
-std::vector<std::string> OffTheSweepsOwn(const GeometryFit& fit, const SweepSource& source) {
-  double origin = 0, detector = 0;
-  for (const ProjectionMatrix& matrix : source.trajectory()) {
-    const absl::StatusOr<Camera> camera = Decompose(matrix);
-    if (!camera.ok()) return {};
-    origin += Norm(camera->source) / source.frames();
-    detector += camera->focal_u_px * source.detector().pitch_u_mm / source.frames();
+/// Adds what the matrices found and those of the sweep's own header say differently, and what the
+/// header says: a table of another scale, of the other hand or upside down explains all shadows.
+absl::Status CompareWithSweepsOwn(const SweepSource& source, GeometryFit& fit) {
+  ISO_ASSIGN_OR_RETURN(const Distances own, DistancesOf(source));
+  ISO_ASSIGN_OR_RETURN(const TrajectoryAlignment alignment,
+                       Align(source.trajectory(), fit.matrices));
+  for (const std::string& text : Misalignments(alignment, "the sweep's own")) {
+    fit.warnings.push_back(absl::StrCat(
+        "the matrices that were found ", text,
+        ". Is the table of balls of this phantom, in millimetres, with all signs and columns "
+        "right, and did it stand upright, along the patient's axes? It is as it should be only "
+        "where the sweep's matrices are nominal, or of another read-out"));
   }
-  std::vector<std::string> warnings;
-  if (AreMirrored(source.trajectory()) != AreMirrored(fit.matrices)) {
-    warnings.emplace_back(
-        "the matrices that were found mirror what the sweep's own do not, or the other way round: "
-        "patients would come out with left and right exchanged. Is a coordinate's sign wrong in "
-        "the table of balls, or are two columns exchanged? Only where the sweep's matrices are "
-        "known to be those of another read-out is it right");
+  if (100 * std::abs(fit.source_to_detector_mm / own.detector_mm - 1) > kMostFromOwnPercent) {
+    fit.warnings.push_back(absl::StrFormat(
+        "source to detector is %.1f mm, and %.1f mm by the sweep's own matrices; expected is "
+        "within %g %%: are the header's pitches right, or are the sweep's matrices nominal?",
+        fit.source_to_detector_mm, own.detector_mm, kMostFromOwnPercent));
   }
-  for (const auto& [what, found, own] :
-       {std::tuple("source to origin", fit.source_to_origin_mm, origin),
-        {"source to detector", fit.source_to_detector_mm, detector}}) {
-    if (100 * std::abs(found / own - 1) <= kMostFromOwnPercent) continue;
-    warnings.push_back(absl::StrFormat(
-        "%s is %.1f mm, and %.1f mm by the sweep's own matrices; expected is within %g %%: is the "
-        "table of balls in millimetres and of this phantom, or are the sweep's matrices nominal?",
-        what, found, own, kMostFromOwnPercent));
+  fit.figures.push_back(
+      {"source to detector, mean", fit.source_to_detector_mm, "mm",
+       absl::StrFormat("within %g %% of %.1f", kMostFromOwnPercent, own.detector_mm)});
+  fit.figures.push_back({"source to origin, mean", fit.source_to_origin_mm, "mm"});
+  fit.figures.push_back({"source to origin, by the sweep's own matrices", own.origin_mm, "mm"});
+  if (alignment.scale) {
+    fit.figures.push_back({"source's path, against the sweep's own", 100 * (*alignment.scale - 1),
+                           "%", calibrate::Within(kMostPathPercent)});
   }
-  return warnings;
+  return absl::OkStatus();
 }
 
 absl::Status Calibrate(const Options& options) {
@@ -175,9 +182,7 @@ absl::Status Calibrate(const Options& options) {
                                    .world = options.world == "phantom" ? GeometryWorld::kPhantom
                                                                        : GeometryWorld::kOrbit},
                                   pool));
-  for (std::string& warning : OffTheSweepsOwn(fit, source)) {
-    fit.warnings.push_back(std::move(warning));
-  }
+  ISO_RETURN_IF_ERROR(CompareWithSweepsOwn(source, fit));
   if (!options.matrices.empty()) {
     ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(fit.matrices)));
   }
@@ -209,8 +214,8 @@ void AddCalibrateGeometryCommand(flags::Command calibrate) {
       "must be,\nin which frame the matrices are, and when they are good enough.");
   command
       .Add("--sweep", o.sweep,
-           "acquisition of the phantom; of its matrices only distances and hand are held against "
-           "those found")
+           "acquisition of the phantom; of its matrices only distances, hand and turn are held "
+           "against those found")
       .Required()
       .Type("PATH");
   command.Add("--beads", o.beads, "the phantom: helix, rings, or a table of its balls")

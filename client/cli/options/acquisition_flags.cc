@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "client/cli/output/warning_printer.h"
+#include "client/cli/output/warnings.h"
 #include "client/flags/wrong_usage.h"
 #include "client/formats/acquisition_input.h"
 #include "client/formats/other_matrices.h"
@@ -56,9 +57,13 @@ absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(
   for (const std::string& note : source->notes()) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
-  if (flags.matrices.empty()) return source;
-  ISO_ASSIGN_OR_RETURN(const Trajectory trajectory, ReadTrajectoryCsv(flags.matrices));
-  return formats::WithMatrices(std::move(source), trajectory);
+  if (!flags.matrices.empty()) {
+    ISO_ASSIGN_OR_RETURN(const Trajectory trajectory, ReadTrajectoryCsv(flags.matrices));
+    ISO_ASSIGN_OR_RETURN(source,
+                         formats::WithMatrices(std::move(source), trajectory, flags.matrices));
+  }
+  PrintWarnings(source->warnings());
+  return source;
 }
 
 absl::StatusOr<std::optional<VolumeGrid>> ChosenGrid(const AcquisitionFlags& flags) {

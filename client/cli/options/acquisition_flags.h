@@ -25,8 +25,8 @@ struct AcquisitionFlags {
 /// The input, --projections, --matrices, --i0, --grid and --voxel-mm. Returns --grid.
 flags::Option AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags);
 
-/// Prints what was assumed to standard error. Errors: those of formats::OpenAcquisition,
-/// ReadTrajectoryCsv and formats::WithMatrices.
+/// Prints what was assumed, and warnings, to standard error. Errors: those of
+/// formats::OpenAcquisition, ReadTrajectoryCsv and formats::WithMatrices.
 absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(
     const AcquisitionFlags& flags);
 

@@ -1,13 +1,16 @@
 #include "client/cli/reconstruct/recipe.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/cli/options/iterative_flags.h"
 #include "client/cli/output/iteration_printer.h"
+#include "client/cli/output/warnings.h"
 #include "client/cli/reconstruct/search_device.h"
 #include "client/imaging/convergence_plot.h"
 #include "kernels/backends.h"
@@ -27,6 +30,25 @@ void PrintReport(const recon::IterationReport& report, std::FILE* file) {
   std::fprintf(file, "iteration %3d  residual %.3e%s  %.2f s\n", report.iteration,
                report.relative_residual, objective.c_str(), report.seconds);
   std::fflush(file);
+}
+
+/// Iterations that lead away from the frames again: by more than what a prior takes where it has
+/// converged.
+std::optional<std::string> RisingResidual(const std::vector<recon::IterationReport>& reports,
+                                          const recon::IterativeSettings& settings) {
+  constexpr double kMostRise = 1.1;
+  if (reports.empty()) return std::nullopt;
+  const recon::IterationReport& least =
+      *std::ranges::min_element(reports, {}, &recon::IterationReport::relative_residual);
+  const recon::IterationReport& last = reports.back();
+  if (!(last.relative_residual > kMostRise * least.relative_residual)) return std::nullopt;
+  const std::string prior =
+      settings.prior_strength > 0 ? absl::StrFormat("--prior (%g)", settings.prior_strength) : "";
+  return absl::StrFormat(
+      "the residual rises from %.3e in iteration %d to %.3e in iteration %d: the volume goes away "
+      "from the frames. Is %s too much for them?",
+      least.relative_residual, least.iteration, last.relative_residual, last.iteration,
+      prior.empty() ? "the step (--relaxation, --momentum, --subsets)" : prior);
 }
 
 recon::SecondPassSettings SecondPassOf(const ReconstructOptions& options) {
@@ -115,6 +137,10 @@ absl::StatusOr<Outcome> RunPlan(const recon::RefinementPlan& plan,
   if (static_cast<int>(reports.size()) < plan.settings.iterations) {
     std::fprintf(file, "ended after %d of %d iterations\n", static_cast<int>(reports.size()),
                  plan.settings.iterations);
+  }
+  if (auto rising = RisingResidual(reports, plan.settings)) {
+    outcome.warnings.push_back(*std::move(rising));
+    PrintWarnings(outcome.warnings);
   }
   if (options.curve.empty()) return outcome;
   std::vector<imaging::ConvergencePoint> points;

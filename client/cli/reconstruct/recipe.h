@@ -38,7 +38,7 @@ absl::Status CheckMemory(const Plan& plan, int64_t frames_bytes,
 /// What came of it beside the volume.
 struct Outcome {
   std::vector<recon::IterationReport> iterations;
-  std::vector<std::string> findings;
+  std::vector<std::string> findings, warnings;
   std::optional<recon::FoundMotion> motion;
 };
 

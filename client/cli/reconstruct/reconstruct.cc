@@ -117,6 +117,7 @@ void WarnOfHounsfield(const ReconstructOptions& options, Scan& scan) {
 absl::StatusOr<Scan> OpenScan(const ReconstructOptions& options) {
   Scan scan;
   ISO_ASSIGN_OR_RETURN(scan.source, OpenAcquisition(options.acquisition));
+  scan.warnings = scan.source->warnings();
   ISO_ASSIGN_OR_RETURN(scan.acquisition, CalibratedAcquisition(scan.source->header(),
                                                                options.calibration, scan.warnings));
   WarnOfHounsfield(options, scan);
@@ -198,6 +199,7 @@ absl::Status ReportVolume(const ReconstructOptions& options, const Scan& scan,
     json["self_calibration"] = SelfCalibrationJson(*scan.self_calibration);
   }
   json["warnings"] = scan.warnings;
+  for (const std::string& warning : outcome.warnings) json["warnings"].push_back(warning);
   for (const recon::IterationReport& done : outcome.iterations) {
     nlohmann::ordered_json& entry = json["iterations"].emplace_back(
         nlohmann::ordered_json{{"iteration", done.iteration},

@@ -25,6 +25,7 @@
 #include "client/formats/dicom/xa_geometry.h"
 #include "client/formats/dicom/xa_identity.h"
 #include "client/formats/dicom/xa_intensity.h"
+#include "client/formats/other_matrices.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 #include "proto/wire/geometry.h"
@@ -63,12 +64,13 @@ absl::Status CheckRleSegments(DcmPixelItem& frame, DcmFileCache& cache) {
 class XaSource : public FrameSource {
  public:
   XaSource(std::string name, std::unique_ptr<DcmFileFormat> file, v1::AcquisitionHeader header,
-           XaIntensity intensity, std::vector<std::string> notes)
+           XaIntensity intensity, std::vector<std::string> notes, std::vector<std::string> warnings)
       : name_(std::move(name)),
         file_(std::move(file)),
         header_(std::move(header)),
         intensity_(std::move(intensity)),
-        notes_(std::move(notes)) {
+        notes_(std::move(notes)),
+        warnings_(std::move(warnings)) {
     DcmElement* element = nullptr;
     file_->getDataset()->findAndGetElement(DCM_PixelData, element);
     pixel_data_ = OFstatic_cast(DcmPixelData*, element);  // checked by OpenXaRun
@@ -77,6 +79,7 @@ class XaSource : public FrameSource {
   const v1::AcquisitionHeader& header() const override { return header_; }
   int64_t frame_bytes() const override { return pixels() * sizeof(uint16_t); }
   std::vector<std::string> notes() const override { return notes_; }
+  std::vector<std::string> warnings() const override { return warnings_; }
 
   absl::Status Read(int64_t index, std::span<std::byte> out) override {
     if (absl::Status decoded = Decode(index); !decoded.ok()) {
@@ -154,7 +157,7 @@ class XaSource : public FrameSource {
   std::unique_ptr<DcmFileFormat> file_;
   v1::AcquisitionHeader header_;
   XaIntensity intensity_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_, warnings_;
   DcmPixelData* pixel_data_ = nullptr;
   DcmFileCache cache_;
   std::vector<std::byte> stored_;
@@ -173,6 +176,15 @@ absl::StatusOr<Trajectory> Matrices(const std::filesystem::path& path, int frame
   notes.push_back(absl::StrCat("the geometry is that of ", path.string(),
                                "; the volume is in the patient's axes as far as its matrices are"));
   return trajectory;
+}
+
+/// What measured matrices contradict the run's own angles in, where it tells them.
+std::vector<std::string> DoubtsOf(const XaAttributes& run, const Detector& detector,
+                                  const Trajectory& measured, const std::filesystem::path& path) {
+  std::vector<std::string> unused;
+  const absl::StatusOr<Trajectory> own = XaTrajectory(run, detector, unused);
+  if (!own.ok()) return {};
+  return OtherMatricesDoubts(*own, measured, path.string());
 }
 
 absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& path,
@@ -203,6 +215,8 @@ absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& p
   ISO_ASSIGN_OR_RETURN(const Trajectory trajectory, matrices.empty()
                                                         ? XaTrajectory(run, detector, notes)
                                                         : Matrices(matrices, run.frames(), notes));
+  std::vector<std::string> warnings;
+  if (!matrices.empty()) warnings = DoubtsOf(run, detector, trajectory, matrices);
   v1::AcquisitionHeader header;
   CopyXaIdentity(run, header, notes);
   *header.mutable_detector() = wire::ToProto(detector);
@@ -226,7 +240,7 @@ absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& p
   }
   ISO_RETURN_IF_ERROR(wire::CheckedFrameBytes(header).status());
   return std::make_unique<XaSource>(path.string(), std::move(file), std::move(header),
-                                    std::move(intensity), std::move(notes));
+                                    std::move(intensity), std::move(notes), std::move(warnings));
 }
 
 }  // namespace

@@ -133,12 +133,21 @@ void Summarise(GeometryFit& fit) {
         "lacks a ball, or something else is in the beam",
         Median(unexplained)));
   }
-  if (std::abs(fit.mean_aspect) > kMostMeanAspect) {
+  if (fit.rms_aspect > kMostAspect) {
+    fit.warnings.push_back(
+        absl::StrFormat("pixels' sides differ by %.2f %% (root mean square of all frames); "
+                        "expected of a flat panel "
+                        "is at most %g %%: has the table of balls the right lengths along each of "
+                        "its axes, and the "
+                        "header the detector's pitches?",
+                        100 * fit.rms_aspect, 100 * kMostAspect));
+  }
+  if (const double skew_deg = RadiansToDegrees(fit.rms_skew); skew_deg > kMostSkewDeg) {
     fit.warnings.push_back(absl::StrFormat(
-        "pixels' sides differ by %.2f %% in the mean of all frames; expected of a flat panel is at "
-        "most %g %%: are the table's coordinates along its axis (z) right, and the detector's "
-        "pitches?",
-        100 * std::abs(fit.mean_aspect), 100 * kMostMeanAspect));
+        "rows and columns are %.2f degrees off a right angle (root mean square of all frames); "
+        "expected of a flat panel is at most %g: is the table of balls sheared, one of its "
+        "coordinates with a part of another?",
+        skew_deg, kMostSkewDeg));
   }
   fit.figures = {
       {"frames", static_cast<double>(fit.frames.size()), ""},
@@ -151,9 +160,7 @@ void Summarise(GeometryFit& fit) {
       {"sigma of the source, along", fit.sigmas.source_along_mm, "mm"},
       {"sigma of the source, across", fit.sigmas.source_across_mm, "mm"},
       {"sigma of the detector's tilt", fit.sigmas.tilt_deg, "deg"},
-      {"sigma of the detector's roll", fit.sigmas.roll_deg, "deg"},
-      {"source to detector, mean", fit.source_to_detector_mm, "mm"},
-      {"source to origin, mean", fit.source_to_origin_mm, "mm"}};
+      {"sigma of the detector's roll", fit.sigmas.roll_deg, "deg"}};
 }
 
 absl::Status CheckFit(const GeometryFit& fit) {

@@ -34,6 +34,20 @@ constexpr double kMostRatio = 1.03;
 
 }  // namespace
 
+absl::Status CheckGeometrySweep(const BeadTable& table, const Detector& detector, int frames) {
+  ISO_RETURN_IF_ERROR(CheckBeadTable(table));
+  if (frames < kLeastGeometryFrames || frames > kMaxViews) {
+    return absl::InvalidArgumentError(absl::StrCat("the sweep has ", frames, " frames; legal is ",
+                                                   kLeastGeometryFrames, " to ", kMaxViews));
+  }
+  const ShadowSizes sizes = SizesOf(table, detector);
+  if (sizes.least_px >= kLeastShadowPx && sizes.most_px <= kMostShadowPx) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "balls of this table have shadows of about %.1f to %.1f pixels across on this detector; "
+      "legal is %g to %g",
+      sizes.least_px, sizes.most_px, kLeastShadowPx, kMostShadowPx));
+}
+
 struct GeometrySweep::State {
   BeadTable table;
   Detector detector;
@@ -78,21 +92,10 @@ GeometrySweep::~GeometrySweep() = default;
 absl::StatusOr<std::unique_ptr<GeometrySweep>> GeometrySweep::Make(BeadTable table,
                                                                    const Detector& detector,
                                                                    double i0_counts, int frames) {
-  ISO_RETURN_IF_ERROR(CheckBeadTable(table));
+  ISO_RETURN_IF_ERROR(CheckGeometrySweep(table, detector, frames));
   if (!(i0_counts >= 1 && i0_counts <= 65535)) {
     return absl::InvalidArgumentError(
         absl::StrCat("i0_counts is ", i0_counts, "; legal is 1 to 65535"));
-  }
-  if (frames < kLeastGeometryFrames || frames > kMaxViews) {
-    return absl::InvalidArgumentError(absl::StrCat("the sweep has ", frames, " frames; legal is ",
-                                                   kLeastGeometryFrames, " to ", kMaxViews));
-  }
-  const ShadowSizes sizes = SizesOf(table, detector);
-  if (!(sizes.least_px >= kLeastShadowPx && sizes.most_px <= kMostShadowPx)) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "balls of this table have shadows of about %.1f to %.1f pixels across on this detector; "
-        "legal is %g to %g",
-        sizes.least_px, sizes.most_px, kLeastShadowPx, kMostShadowPx));
   }
   return std::unique_ptr<GeometrySweep>(
       new GeometrySweep(std::make_unique<State>(std::move(table), detector, i0_counts, frames)));
@@ -290,7 +293,7 @@ class Fitter {
   }
 
   absl::Status Collect(GeometryWorld world) {
-    double squares = 0, count = 0;
+    double squares = 0, count = 0, aspects = 0, skews = 0;
     for (size_t k = 0; k < frames_.size(); ++k) {
       ISO_ASSIGN_OR_RETURN(const ProjectionMatrix matrix, shadows_[k].camera.Matrix());
       fit_.matrices.push_back(matrix);
@@ -308,10 +311,13 @@ class Fitter {
       const double aspect =
           std::abs(camera.aspect) * detector_.pitch_v_mm / detector_.pitch_u_mm - 1;
       fit_.most_aspect = std::max(fit_.most_aspect, std::abs(aspect));
-      fit_.mean_aspect += aspect / static_cast<double>(frames_.size());
+      aspects += aspect * aspect;
+      skews += camera.skew * camera.skew;
       fit_.most_skew = std::max(fit_.most_skew, std::abs(camera.skew));
     }
     fit_.rms_px = std::sqrt(squares / std::max(1.0, count));
+    fit_.rms_aspect = std::sqrt(aspects / static_cast<double>(frames_.size()));
+    fit_.rms_skew = std::sqrt(skews / static_cast<double>(frames_.size()));
     fit_.source_to_detector_mm /= static_cast<double>(frames_.size());
     fit_.sigmas = SigmasOf(table_, shadows_, covariances_, variance_);
     if (world == GeometryWorld::kOrbit) {

@@ -28,9 +28,11 @@ inline constexpr double kMostPointSigmaPx = 0.1;
 /// balls that are not where the table has them (mm), of which so many may be left out.
 inline constexpr double kMostBallErrorMm = 0.1;
 inline constexpr double kMostWrongBalls = 0.05;
-/// How much the sides of a panel's pixels may differ, in the mean of all frames, before it is the
-/// table that has one axis of another length: of a real arm 0.3 %, in single frames 0.6 %.
-inline constexpr double kMostMeanAspect = 0.005;
+/// How much the sides of a panel's pixels may differ, and its rows and columns be off a right
+/// angle, root mean square of all frames, before it is the table that has an axis of another length
+/// or is sheared: of a real arm 0.3 %, in single frames 0.6 %, and 0.07 degrees. What a table does
+/// across the axis of rotation changes its sign with the angle.
+inline constexpr double kMostAspect = 0.005, kMostSkewDeg = 0.15;
 
 enum class GeometryModel {
   /// kArm where it explains the shadows as well as kFrames does, else kFrames.
@@ -91,7 +93,7 @@ struct GeometryFit {
   // not: the ratio of their sides and the angle of rows and columns are then fitted too.
   int parameters = 0;
   double most_aspect = 0, most_skew = 0;        // relative to the pitches, radians: the largest
-  double mean_aspect = 0;                       // with its sign
+  double rms_aspect = 0, rms_skew = 0;          // of all frames
   double rms_square_px = 0, rms_eleven_px = 0;  // per degree of freedom, of frames alone
   std::vector<FrameReport> frames;
   std::vector<BallReport> balls;
@@ -102,11 +104,15 @@ struct GeometryFit {
   Figures figures;
 };
 
+/// Whether balls of this table can be measured in a sweep of so many frames. Errors:
+/// INVALID_ARGUMENT (table, frames; balls whose shadows would have fewer than 2 or more than 200
+/// pixels across).
+absl::Status CheckGeometrySweep(const BeadTable& table, const Detector& detector, int frames);
+
 /// Frames of a sweep are added and not kept. Thread-safe once it is oriented.
 class GeometrySweep {
  public:
-  /// Errors: INVALID_ARGUMENT (table, i0_counts, frames; balls whose shadows would have fewer than
-  /// 2 or more than 200 pixels across).
+  /// Errors: those of CheckGeometrySweep, INVALID_ARGUMENT (i0_counts).
   static absl::StatusOr<std::unique_ptr<GeometrySweep>> Make(BeadTable table,
                                                              const Detector& detector,
                                                              double i0_counts, int frames);

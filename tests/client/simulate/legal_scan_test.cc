@@ -127,5 +127,22 @@ TEST(LegalScan, ASourceIsOutsideOfWhatItShinesThrough) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
+// Whoever plans a sweep of a phantom should know before it is scanned.
+TEST(LegalScan, BallsThatCannotBeMeasuredAreSaid) {
+  const TemporaryDirectory directory;
+  const auto beads = [&](const std::string& pitch_mm, const std::string& frames) {
+    const Outcome done =
+        RunCommand({"simulate", "--beads", "helix", "--out", directory / "b", "--overwrite",
+                    "--detector", "155x120", "--pitch-mm", pitch_mm, "--frames", frames});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return done.err;
+  };
+  EXPECT_THAT(beads("2.464", "10"),
+              HasSubstr("warning: `isocenter calibrate geometry` refuses this sweep: balls of this "
+                        "table have shadows of about 0."));
+  EXPECT_THAT(beads("0.6", "9"), HasSubstr("the sweep has 9 frames; legal is 10 to 10000"));
+  EXPECT_THAT(beads("0.6", "10"), Not(HasSubstr("refuses this sweep")));
+}
+
 }  // namespace
 }  // namespace isocenter::client_test

@@ -52,6 +52,20 @@ TEST(HounsfieldFit, TakesMeansOfInserts) {
   EXPECT_NEAR(fit->figures[1].value, 60, 5);
 }
 
+// Water that reads 1 HU, by the noise of its voxels or not.
+TEST(HounsfieldFit, ACorrectionOfNoiseIsNamed) {
+  Phantom phantom;
+  for (float& hu : phantom.voxels) {
+    if (std::abs(hu - 30) < 150) hu -= 29;
+  }
+  const auto fit = phantom.Fit();
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  ASSERT_THAT(fit->warnings, testing::SizeIs(1));
+  EXPECT_THAT(fit->warnings[0],
+              testing::AllOf(HasSubstr("insert 'water' reads "),
+                             HasSubstr("is within 3 standard errors of the mean (1.")));
+}
+
 // A true HU that was typed wrong bends the table both ways beside it; hardening by bone does not.
 TEST(HounsfieldFit, NamesAnInsertThatIsOffItsNeighbours) {
   Phantom phantom;
