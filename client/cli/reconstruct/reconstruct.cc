@@ -38,6 +38,7 @@
 #include "kernels/geometry/motion_curve.h"
 #include "kernels/geometry/patient_position.h"
 #include "kernels/ops/calibration_scope.h"
+#include "kernels/recon/completeness/beyond_grid.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/rings.h"
 
@@ -186,6 +187,20 @@ void WarnOfCutRows(const ReconstructOptions& options, const LocalFrames& frames,
   PrintWarnings(std::span(scan.warnings).last(1));
 }
 
+/// What lies beside the grid of an iterative algorithm.
+void WarnOfWideObject(const Plan& plan, const LocalFrames& frames, Scan& scan) {
+  const auto* refinement = std::get_if<recon::RefinementPlan>(&plan);
+  if (refinement == nullptr || refinement->settings.surroundings_factor != 0) return;
+  recon::BeyondGrid beyond(scan.acquisition, scan.grid);
+  for (int view = 0; view < refinement->views(); ++view) {
+    beyond.Add(scan.acquisition.trajectory[view], frames.view(), view, frames.doses()[view]);
+  }
+  const auto text = beyond.Text();
+  if (!text) return;
+  scan.warnings.push_back(absl::StrCat(*text, " (--surroundings 4)"));
+  PrintWarnings(std::span(scan.warnings).last(1));
+}
+
 absl::Status ReportVolume(const ReconstructOptions& options, const Scan& scan,
                           const std::vector<ops::Device*>& devices, const Outcome& outcome,
                           double seconds) {
@@ -290,6 +305,7 @@ absl::Status Reconstruct(ReconstructOptions options) {
   }
   WarnOfFrames(frames, scan);
   WarnOfCutRows(options, frames, scan);
+  WarnOfWideObject(*plan, frames, scan);
   if (options.self_calibrate) {
     ISO_ASSIGN_OR_RETURN(scan.self_calibration, SelfCalibrate(scan.acquisition, reference.get(),
                                                               options, frames, *devices[0]));

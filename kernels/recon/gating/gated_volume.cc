@@ -30,7 +30,10 @@ class GatedVolume final : public Refinement {
   bool readable() const override { return done_ || (iterations_ && iterations_->readable()); }
   absl::Status Read(HostView3<float> hounsfield) override;
   std::vector<std::string> findings() const override {
-    return {GateText(plan_.window, plan_.gate, plan_.views())};
+    std::vector<std::string> all{GateText(plan_.window, plan_.gate, plan_.views())};
+    if (!iterations_) return all;
+    for (std::string& finding : iterations_->findings()) all.push_back(std::move(finding));
+    return all;
   }
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
 

@@ -1,10 +1,12 @@
 #include "kernels/recon/iterative/refinement.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/check.h"
+#include "kernels/recon/completeness/beyond_grid.h"
 #include "kernels/recon/iterative/frame_store.h"
 #include "kernels/recon/iterative/linear_system.h"
 #include "kernels/recon/iterative/method.h"
@@ -29,6 +31,7 @@ class PlannedRefinement final : public Refinement {
   double progress() const override;
   bool readable() const override;
   absl::Status Read(HostView3<float> hounsfield) override;
+  std::vector<std::string> findings() const override;
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
 
  private:
@@ -36,7 +39,11 @@ class PlannedRefinement final : public Refinement {
 
   PlannedRefinement(const RefinementPlan& plan, std::unique_ptr<LinearSystem> system,
                     ProjectionVector b, VolumeVector x)
-      : plan_(plan), system_(std::move(system)), b_(std::move(b)), x_(std::move(x)) {}
+      : plan_(plan), system_(std::move(system)), b_(std::move(b)), x_(std::move(x)) {
+    if (plan.settings.surroundings_factor == 0) {
+      beyond_grid_.emplace(plan.acquisition, plan.grid);
+    }
+  }
   // That change the volume.
   size_t EarlyPasses() const { return plan_.settings.warm_start ? 0 : plan_.early_frames.size(); }
   absl::Status DoTask();
@@ -46,7 +53,8 @@ class PlannedRefinement final : public Refinement {
   std::unique_ptr<LinearSystem> system_;  // before all that lives in its sessions
   ProjectionVector b_;
   VolumeVector x_;
-  std::unique_ptr<FrameStore> frames_;  // until Start
+  std::unique_ptr<FrameStore> frames_;     // until Start
+  std::optional<BeyondGrid> beyond_grid_;  // where nothing stands for what lies around the grid
   std::unique_ptr<VolumeExchange> exchange_;
   std::unique_ptr<Method> method_;
   Phase phase_ = Phase::kReceiving;
@@ -77,7 +85,19 @@ absl::Status PlannedRefinement::Push(const ops::RawFrames& frames,
   if (phase_ != Phase::kReceiving) {
     return absl::FailedPreconditionError("frames after the start of the refinement");
   }
-  return frames_->Push(frames, measured, doses);
+  const int first = frames_->views();
+  ISO_RETURN_IF_ERROR(frames_->Push(frames, measured, doses));
+  if (!beyond_grid_) return absl::OkStatus();
+  for (int i = 0; i < frames_->views() - first; ++i) {
+    beyond_grid_->Add(measured.empty() ? plan_.acquisition.trajectory[first + i] : measured[i],
+                      frames, i, doses.empty() ? 0 : doses[i]);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> PlannedRefinement::findings() const {
+  const auto beyond = beyond_grid_ ? beyond_grid_->Text() : std::nullopt;
+  return beyond ? std::vector{*beyond} : std::vector<std::string>();
 }
 
 absl::StatusOr<bool> PlannedRefinement::StepEarly() {
