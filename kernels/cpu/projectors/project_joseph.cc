@@ -17,6 +17,8 @@ namespace HWY_NAMESPACE {
 void ForwardJoseph(const ForwardJob& job) { ForwardColumns<Joseph>(job); }
 void ScatterJoseph(const ScatterJob& job) { ScatterRays<Joseph>(job); }
 
+void SumRowsJoseph(const ForwardJob& job) { SumRowsOfColumns<Joseph>(job); }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace isocenter::cpu
 HWY_AFTER_NAMESPACE();
@@ -27,6 +29,7 @@ namespace {
 
 HWY_EXPORT(ForwardJoseph);
 HWY_EXPORT(ScatterJoseph);
+HWY_EXPORT(SumRowsJoseph);
 
 }  // namespace
 
@@ -40,6 +43,12 @@ absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectJo
     ops::Session& session) {
   return NewRayMatchedBackproject(session, [](const ScatterJob& job) {
     HWY_DYNAMIC_DISPATCH(ScatterJoseph)(job);
+  });
+}
+
+absl::StatusOr<std::unique_ptr<ops::RowSums>> NewRowSumsJoseph(ops::Session& session) {
+  return NewRayRowSums(session, [](const ForwardJob& job) {
+    HWY_DYNAMIC_DISPATCH(SumRowsJoseph)(job);
   });
 }
 
