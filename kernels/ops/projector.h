@@ -84,8 +84,8 @@ class ForwardProject {
                              ProjectionStack& projections) = 0;
 };
 
-/// projections += A 1: what ForwardProject of the same model and backend makes of a volume of ones, to
-/// rounding (1e-5 of the largest sum). A ray's sum is the length in mm that the model gives it
+/// projections += A 1: what ForwardProject of the same model and backend makes of a volume of ones,
+/// to rounding (1e-5 of the largest sum). A ray's sum is the length in mm that the model gives it
 /// inside of the grid; no voxel is read. Views beyond the matrices keep what they had. Errors as
 /// ForwardProject.
 class RowSums {

@@ -112,8 +112,7 @@ HWY_INLINE void AddToPixels(const ForwardJob& job, const Voxels& voxels, const R
     if (planes.count() <= 0) return;
     const RayBlock block =
         MakeRayBlock<Model>(view, job.volume, axes, u, first_row, one_row, planes);
-    const V sum =
-        hn::Mul(SumOfBlock<Model>(block, job.volume, voxels, axes, planes), block.length);
+    const V sum = hn::Mul(SumOfBlock<Model>(block, job.volume, voxels, axes, planes), block.length);
     AddToRows(job, view, u, first_row, one_row ? 1 : view.rows - first_row, sum);
   };
   last = std::min(last, job.volume.size[heading.axis]);
@@ -162,18 +161,17 @@ HWY_INLINE void ForPlanesOfColumns(const ForwardJob& job, int run_planes, Column
 template <class Model>
 void ForwardColumns(const ForwardJob& job) {
   const GridVoxels voxels{job.voxels};
-  ForPlanesOfColumns(job, kRunPlanes, [&](const RayView& view, int u, int first, int last) HWY_ATTR {
-    AddToColumn<Model>(job, voxels, view, u, first, last);
-  });
+  ForPlanesOfColumns(job, kRunPlanes,
+                     [&](const RayView& view, int u, int first, int last)
+                         HWY_ATTR { AddToColumn<Model>(job, voxels, view, u, first, last); });
 }
 
 // Adds the lengths of rays in the grid; the job's voxels are not read.
 template <class Model>
 void SumRowsOfColumns(const ForwardJob& job) {
   ForPlanesOfColumns(job, job.volume.planes(),
-                     [&](const RayView& view, int u, int first, int last) HWY_ATTR {
-                       AddToColumn<Model>(job, Ones(), view, u, first, last);
-                     });
+                     [&](const RayView& view, int u, int first, int last)
+                         HWY_ATTR { AddToColumn<Model>(job, Ones(), view, u, first, last); });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -22,9 +22,8 @@ struct GridVoxels {
   HWY_INLINE V At(int64_t from, VI offset, hn::Mask<DI> inside) const {
     const D d;
     // Others read the base; far from it their distance would not fit into 32 bits.
-    return hn::IfThenElseZero(
-        hn::RebindMask(d, inside),
-        hn::GatherIndex(d, data + from, hn::IfThenElseZero(inside, offset)));
+    return hn::IfThenElseZero(hn::RebindMask(d, inside),
+                              hn::GatherIndex(d, data + from, hn::IfThenElseZero(inside, offset)));
   }
 };
 
@@ -50,8 +49,7 @@ V AddGathered(const RayBlock& block, const VolumeShape& volume, const Voxels& vo
   const VI high_b = hn::Set(di, volume.size[axes.b] - 1 - block.base_b);
   const VI high_c = hn::Set(di, volume.size[axes.c] - 1 - block.base_c);
   const VI one = hn::Set(di, 1);
-  const int64_t base =
-      block.base_b * volume.stride[axes.b] + block.base_c * volume.stride[axes.c];
+  const int64_t base = block.base_b * volume.stride[axes.b] + block.base_c * volume.stride[axes.c];
   for (int plane = range.first; plane < range.last; ++plane) {
     const V step = hn::Set(d, static_cast<float>(plane));
     const V b = hn::MulAdd(step, block.slope_b, block.b);

@@ -20,14 +20,15 @@ namespace HWY_NAMESPACE {
 void ForwardSiddon(const ForwardJob& job) {
   Segments segments;
   const GridVoxels voxels{job.voxels};
-  ForPlanesOfColumns(job, kRunPlanes, [&](const RayView& view, int u, int first, int last) HWY_ATTR {
-    Heading heading;
-    if (SharesPath(view, u, heading) &&
-        AddSharedColumn(job, view, u, heading, first, last, segments)) {
-      return;
-    }
-    AddToColumn<Siddon>(job, voxels, view, u, first, last);
-  });
+  ForPlanesOfColumns(job, kRunPlanes,
+                     [&](const RayView& view, int u, int first, int last) HWY_ATTR {
+                       Heading heading;
+                       if (SharesPath(view, u, heading) &&
+                           AddSharedColumn(job, view, u, heading, first, last, segments)) {
+                         return;
+                       }
+                       AddToColumn<Siddon>(job, voxels, view, u, first, last);
+                     });
 }
 
 void ScatterSiddon(const ScatterJob& job) {
