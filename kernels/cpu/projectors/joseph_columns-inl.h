@@ -60,9 +60,15 @@ HWY_INLINE VI FirstInAll(VI value) {
 #endif
 }
 
-// Adds a plane of voxels to some blocks; all of their rays are between voxel columns `column` and
-// `column` + kColumns - 1.
-template <int kWindow, int kColumns>
+// Less than float32 knows of where a ray is, in voxels.
+inline constexpr float kSameB = 3e-5f;
+
+// How the rays of some blocks lie along b in a plane: all at the same place, in which case voxels
+// are blended before samples are picked from them; between two voxel columns; in up to three.
+enum class Along { kOnePlace, kTwoColumns, kThreeColumns };
+
+// Adds a plane of voxels to some blocks; the first of their voxel columns is `column`.
+template <int kWindow, Along kAlong>
 HWY_INLINE void AddPlaneToBlocks(JosephBlock* block, const JosephBlock* end, int plane, int column,
                                  const float* voxels, int64_t stride_b) {
   const D d;
@@ -70,17 +76,31 @@ HWY_INLINE void AddPlaneToBlocks(JosephBlock* block, const JosephBlock* end, int
   const V at = hn::Set(d, static_cast<float>(plane));
   const V first_b = hn::Set(d, static_cast<float>(column));
   const VI one = hn::Set(di, 1);
+  const V place = hn::Set(d, block->Least(static_cast<float>(plane)) - static_cast<float>(column));
+  constexpr int kColumns = kAlong == Along::kThreeColumns ? 3 : 2;
   voxels += column * stride_b;
   for (; block < end; ++block) {
     if (!block->Has(plane)) continue;
     const V c = hn::MulAdd(at, block->slope_c, block->c);
-    V b = hn::Sub(hn::MulAdd(at, block->slope_b, block->b), first_b);
     const VI whole = WholePart(c);
     const VI start = hn::Min(FirstInAll(whole), block->last_start);
     const float* const window = voxels + block->offset + hn::GetLane(start);
     const V share = hn::Sub(c, hn::ConvertTo(d, whole));
     const VI index = hn::Sub(whole, start), next = hn::Add(index, one);
     const auto high_index = High<kWindow>(index), high_next = High<kWindow>(next);
+    if constexpr (kAlong == Along::kOnePlace) {
+      V run[kWindow];
+      for (int r = 0; r < kWindow; ++r) {
+        const V left = hn::LoadU(d, window + r * kLanes);
+        const V right = hn::LoadU(d, window + stride_b + r * kLanes);
+        run[r] = hn::MulAdd(place, hn::Sub(right, left), left);
+      }
+      const V low = Pick<kWindow>(run, index, high_index);
+      const V more = hn::Sub(Pick<kWindow>(run, next, high_next), low);
+      block->sum = hn::Add(block->sum, hn::MulAdd(share, more, low));
+      continue;
+    }
+    V b = hn::Sub(hn::MulAdd(at, block->slope_b, block->b), first_b);
     V value[kColumns];
     for (int i = 0; i < kColumns; ++i) {
       V run[kWindow];
@@ -90,7 +110,7 @@ HWY_INLINE void AddPlaneToBlocks(JosephBlock* block, const JosephBlock* end, int
       const V low = Pick<kWindow>(run, index, high_index);
       value[i] = hn::MulAdd(share, hn::Sub(Pick<kWindow>(run, next, high_next), low), low);
     }
-    if constexpr (kColumns == 3) {
+    if constexpr (kAlong == Along::kThreeColumns) {
       const V unit = hn::Set(d, 1.0f);
       const auto second = hn::Ge(b, unit);
       b = hn::Sub(b, hn::IfThenElseZero(second, unit));
@@ -115,20 +135,27 @@ HWY_INLINE void AddPlane(std::vector<JosephBlock>& blocks, int plane, const floa
              other.Most(at) <= static_cast<float>(column + 1);
     };
     if (!within(*block)) {
-      AddPlaneToBlocks<kWindow, 3>(block, block + 1, plane, column, voxels, stride_b);
+      AddPlaneToBlocks<kWindow, Along::kThreeColumns>(block, block + 1, plane, column, voxels,
+                                                      stride_b);
       ++block;
       continue;
     }
     JosephBlock* const behind =
         within(end[-1]) ? end : std::partition_point(block + 1, end, within);
-    AddPlaneToBlocks<kWindow, 2>(block, behind, plane, column, voxels, stride_b);
+    if (std::max(behind[-1].Most(at), block->Most(at)) -
+            std::min(behind[-1].Least(at), block->Least(at)) <
+        kSameB) {
+      AddPlaneToBlocks<kWindow, Along::kOnePlace>(block, behind, plane, column, voxels, stride_b);
+    } else {
+      AddPlaneToBlocks<kWindow, Along::kTwoColumns>(block, behind, plane, column, voxels, stride_b);
+    }
     block = behind;
   }
 }
 
 /// Adds the planes [first, last) of the rays' major axis to the pixels of column u. False: it was
-/// left undone, since rows of the column have several headings or none is upright. `blocks` is
-/// scratch memory.
+/// left undone, since rows have several headings, go along z or lie too far apart or too close.
+/// `blocks` is scratch memory.
 HWY_INLINE bool AddJosephColumn(const ForwardJob& job, const RayView& view, int u, int first,
                                 int last, std::vector<JosephBlock>& blocks) {
   constexpr float kLeastSpread = 0.01f;  // of a block along z: lanes keep their order
@@ -141,7 +168,7 @@ HWY_INLINE bool AddJosephColumn(const ForwardJob& job, const RayView& view, int 
   if (first >= last) return true;
   const PlaneRun planes = PlanesInFront(view.source[axes.a], heading, first, last);
   if (planes.count() <= 0) return true;
-  blocks.clear();
+  blocks.resize(static_cast<size_t>((view.rows + kRays - 1) / kRays));
   int window = 1, base_b = 0, reference = 0;
   PlaneRange done{0, 0};  // by any block
   const GridVoxels voxels{job.voxels};
@@ -149,7 +176,7 @@ HWY_INLINE bool AddJosephColumn(const ForwardJob& job, const RayView& view, int 
     const RayBlock rays = MakeRayBlock<Joseph>(view, job.volume, axes, u, row, false, planes);
     const BlockInGrid in(rays, job.volume, axes, planes);
     PlaneRange inside = in.Inside();
-    if (blocks.empty()) {
+    if (row == 0) {
       base_b = rays.base_b;
       reference = rays.reference;  // of all: it follows from the planes
       const float spread =
@@ -166,7 +193,7 @@ HWY_INLINE bool AddJosephColumn(const ForwardJob& job, const RayView& view, int 
       low = std::min({low, in.ends_c.At(i, inside.first), in.ends_c.At(i, inside.last - 1)});
     }
     low = std::floor(low);
-    JosephBlock& block = blocks.emplace_back();
+    JosephBlock& block = blocks[row / kRays];
     block.turned = in.ends_c.At(1, 0) < in.ends_c.At(0, 0);
     const auto upright = [&](V value)
                              HWY_ATTR { return block.turned ? hn::Reverse(d, value) : value; };
