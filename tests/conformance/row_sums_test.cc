@@ -29,8 +29,8 @@ std::vector<RowSumsMethod> RowSumsUnderTest() {
   return all;
 }
 
-absl::Status Run(const RowSumsMethod& method, const BackprojectCase& geometry,
-                 ops::Session& session, ops::ProjectionStack& stack) {
+absl::Status RunMethod(const RowSumsMethod& method, const BackprojectCase& geometry,
+                       ops::Session& session, ops::ProjectionStack& stack) {
   const auto factory = AllMethods()
                            .projectors.at(method.model)
                            .row_sums.Find(method.method.backend, method.method.name);
@@ -45,7 +45,7 @@ Array Sums(const RowSumsMethod& method, const BackprojectCase& geometry,
   const auto session = OpenSession(method.method.backend, threads);
   const auto stack = NewStack(*session, geometry.detector, ops::StackUse::kProjections);
   if (start != nullptr) EXPECT_TRUE(stack->Upload(0, start->view()).ok());
-  const absl::Status status = Run(method, geometry, *session, *stack);
+  const absl::Status status = RunMethod(method, geometry, *session, *stack);
   EXPECT_TRUE(status.ok()) << status;
   return Downloaded(*stack);
 }
@@ -118,7 +118,7 @@ TEST_P(RowSumsTest, RefuseWrongArguments) {
   const auto small = NewStack(*session, {1, geometry.detector.middle, geometry.detector.fast},
                               ops::StackUse::kProjections);
   for (ops::ProjectionStack* stack : {foreign.get(), other_use.get(), small.get()}) {
-    const absl::Status status = Run(GetParam(), geometry, *session, *stack);
+    const absl::Status status = RunMethod(GetParam(), geometry, *session, *stack);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
 }
