@@ -24,11 +24,6 @@ class Workspace {
   absl::Status Grow(const ops::ProjectionStack& stack, const ops::VolumeBuffer& volume) {
     return GrowTo(With(volume, With(stack, {})));
   }
-  absl::Status Grow(const ops::ProjectionStack& stack, const VolumeGrid& grid) {
-    ops::Extents extents = With(stack, {});
-    extents.grid = grid;
-    return GrowTo(extents);
-  }
 
  private:
   static ops::Extents With(const ops::Vector& one, ops::Extents extents) {
@@ -98,15 +93,6 @@ class CountingForwardProject final : public ops::ForwardProject, Workspace {
   absl::Status DoRun(std::span<const ProjectionMatrix>, const ops::VolumeBuffer& volume,
                      ops::ProjectionStack& projections) override {
     return Grow(projections, volume);
-  }
-};
-
-class CountingRowSums final : public ops::RowSums, Workspace {
- public:
-  using Workspace::Workspace;
-  absl::Status DoRun(std::span<const ProjectionMatrix>, const VolumeGrid& grid,
-                     ops::ProjectionStack& projections) override {
-    return Grow(projections, grid);
   }
 };
 
@@ -228,7 +214,6 @@ inline ops::Registry CountingRegistry(const ops::Registry& of, int64_t more) {
   AddCounting<CountingVariation>(of.variation, more, registry.variation);
   for (const auto& [model, methods] : of.projectors) {
     AddCounting<CountingForwardProject>(methods.forward, more, registry.projectors[model].forward);
-    AddCounting<CountingRowSums>(methods.row_sums, more, registry.projectors[model].row_sums);
     AddCounting<CountingMatchedBackproject>(methods.back, more, registry.projectors[model].back);
   }
   return registry;
