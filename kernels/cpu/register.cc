@@ -33,9 +33,11 @@ void Register(ops::Registry& registry) {
   ops::ProjectorMethods& joseph = registry.projectors[Model::kJoseph];
   joseph.forward.Add("cpu", "rays", NewProjectJoseph);
   joseph.back.Add("cpu", "rays", NewMatchedBackprojectJoseph);
+  joseph.row_sums.Add("cpu", "rays", NewRowSumsJoseph);
   ops::ProjectorMethods& siddon = registry.projectors[Model::kSiddon];
   siddon.forward.Add("cpu", "rays", NewProjectSiddon);
   siddon.back.Add("cpu", "rays", NewMatchedBackprojectSiddon);
+  siddon.row_sums.Add("cpu", "rays", NewRowSumsSiddon);
   ops::ProjectorMethods& voxel_driven = registry.projectors[Model::kVoxelDriven];
   voxel_driven.forward.Add("cpu", "footprints", {NewProjectVoxelDriven, FootprintForwardBytes});
   voxel_driven.back.Add("cpu", "footprints", NewMatchedBackprojectVoxelDriven);

@@ -40,6 +40,13 @@ absl::Status ForwardProject::Run(std::span<const ProjectionMatrix> matrices,
   return DoRun(matrices, volume, projections);
 }
 
+absl::Status RowSums::Run(std::span<const ProjectionMatrix> matrices, const VolumeGrid& grid,
+                          ProjectionStack& projections) {
+  ISO_RETURN_IF_ERROR(CheckUse(projections, StackUse::kProjections));
+  ISO_RETURN_IF_ERROR(CheckMatrices(matrices, projections.shape()));
+  return DoRun(matrices, grid, projections);
+}
+
 absl::Status MatchedBackproject::Run(std::span<const ProjectionMatrix> matrices,
                                      const ProjectionStack& projections, VolumeBuffer& volume) {
   ISO_RETURN_IF_ERROR(CheckUse(projections, StackUse::kProjections));

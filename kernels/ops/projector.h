@@ -84,6 +84,21 @@ class ForwardProject {
                              ProjectionStack& projections) = 0;
 };
 
+/// projections += A 1: what ForwardProject of the same model and backend makes of a volume of ones,
+/// to rounding (1e-5 of the largest sum). A ray's sum is the length in mm that the model gives it
+/// inside of the grid; no voxel is read. Views beyond the matrices keep what they had. Errors as
+/// ForwardProject.
+class RowSums {
+ public:
+  virtual ~RowSums() = default;
+  absl::Status Run(std::span<const ProjectionMatrix> matrices, const VolumeGrid& grid,
+                   ProjectionStack& projections);
+
+ private:
+  virtual absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const VolumeGrid& grid,
+                             ProjectionStack& projections) = 0;
+};
+
 /// volume += Aᵀ y, the adjoint of ForwardProject of the same model and backend:
 /// |⟨Ax, y⟩ - ⟨x, Aᵀy⟩| <= 1e-5 ‖Ax‖ ‖y‖ in float32. Errors: as ForwardProject.
 class MatchedBackproject {

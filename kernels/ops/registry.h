@@ -145,6 +145,7 @@ using RemoveScatterFactory = Factory<RemoveScatter, Calibration>;
 using RemoveRingsFactory = Factory<RemoveRings, RingSpec>;
 using RemoveStripesFactory = Factory<RemoveStripes>;
 using ForwardProjectFactory = Factory<ForwardProject>;
+using RowSumsFactory = Factory<RowSums>;
 using MatchedBackprojectFactory = Factory<MatchedBackproject>;
 using ArithmeticFactory = Factory<Arithmetic>;
 using VariationFactory = Factory<Variation>;
@@ -165,10 +166,11 @@ struct CorrectionMethods {
 };
 
 /// The methods of one model. Where a backend has a method in both tables under the same name, each
-/// is the other's adjoint.
+/// is the other's adjoint. Backends without row sums project a volume of ones.
 struct ProjectorMethods {
   MethodTable<ForwardProjectFactory> forward;
   MethodTable<MatchedBackprojectFactory> back;
+  MethodTable<RowSumsFactory> row_sums;
 };
 
 struct Registry {

@@ -17,6 +17,7 @@ void AddProjector(ops::Registry& registry, ops::ProjectorModel model, SystemMatr
                       [system](ops::Session&) { return NewForwardProject(system); });
   methods.back.Add("reference", name,
                    [system](ops::Session&) { return NewMatchedBackproject(system); });
+  methods.row_sums.Add("reference", name, [system](ops::Session&) { return NewRowSums(system); });
 }
 
 }  // namespace

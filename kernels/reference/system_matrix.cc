@@ -52,6 +52,25 @@ class Back final : public ops::MatchedBackproject {
   SystemMatrix system_;
 };
 
+class Sums final : public ops::RowSums {
+ public:
+  explicit Sums(SystemMatrix system) : system_(system) {}
+
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const VolumeGrid& grid,
+                     ops::ProjectionStack& projections) override {
+    ISO_ASSIGN_OR_RETURN(Stack * p, AsStack(projections));
+    for (size_t view = 0; view < matrices.size(); ++view) {
+      double* const pixels = p->view().row(static_cast<int64_t>(view), 0);
+      system_(matrices[view], grid, p->shape(),
+              [&](int64_t pixel, int64_t, double length) { pixels[pixel] += length; });
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  SystemMatrix system_;
+};
+
 }  // namespace
 
 std::unique_ptr<ops::ForwardProject> NewForwardProject(SystemMatrix system) {
@@ -60,6 +79,10 @@ std::unique_ptr<ops::ForwardProject> NewForwardProject(SystemMatrix system) {
 
 std::unique_ptr<ops::MatchedBackproject> NewMatchedBackproject(SystemMatrix system) {
   return std::make_unique<Back>(system);
+}
+
+std::unique_ptr<ops::RowSums> NewRowSums(SystemMatrix system) {
+  return std::make_unique<Sums>(system);
 }
 
 }  // namespace isocenter::reference

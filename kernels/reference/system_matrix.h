@@ -33,5 +33,6 @@ void SeparableFootprintEntries(const ProjectionMatrix& matrix, const VolumeGrid&
 /// The operations of a matrix.
 std::unique_ptr<ops::ForwardProject> NewForwardProject(SystemMatrix system);
 std::unique_ptr<ops::MatchedBackproject> NewMatchedBackproject(SystemMatrix system);
+std::unique_ptr<ops::RowSums> NewRowSums(SystemMatrix system);
 
 }  // namespace isocenter::reference

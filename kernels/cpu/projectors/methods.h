@@ -12,6 +12,7 @@ namespace isocenter::cpu {
 /// Each keeps the device's threads alive. Errors: INVALID_ARGUMENT (a session of another backend).
 using ForwardProjectOr = absl::StatusOr<std::unique_ptr<ops::ForwardProject>>;
 using MatchedBackprojectOr = absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>>;
+using RowSumsOr = absl::StatusOr<std::unique_ptr<ops::RowSums>>;
 ForwardProjectOr NewProjectJoseph(ops::Session& session);
 ForwardProjectOr NewProjectSiddon(ops::Session& session);
 ForwardProjectOr NewProjectVoxelDriven(ops::Session& session);
@@ -22,6 +23,8 @@ MatchedBackprojectOr NewMatchedBackprojectSiddon(ops::Session& session);
 MatchedBackprojectOr NewMatchedBackprojectVoxelDriven(ops::Session& session);
 MatchedBackprojectOr NewMatchedBackprojectVoxelDrivenSplit(ops::Session& session);
 MatchedBackprojectOr NewMatchedBackprojectSeparableFootprint(ops::Session& session);
+RowSumsOr NewRowSumsJoseph(ops::Session& session);
+RowSumsOr NewRowSumsSiddon(ops::Session& session);
 
 /// Device memory that the three forward projectors by footprints take for themselves; the others
 /// take nothing.

@@ -19,61 +19,101 @@ HWY_BEFORE_NAMESPACE();
 namespace isocenter::cpu {
 namespace HWY_NAMESPACE {
 
+// Where a block's rays are among the voxels, in a run of planes.
+struct BlockInGrid {
+  static constexpr float kSlack = 1e-3f;  // rounding
+
+  HWY_INLINE BlockInGrid(const RayBlock& block, const VolumeShape& volume, RayAxes axes,
+                         const PlaneRun& planes)
+      : all{planes.first - block.reference, planes.last - block.reference},
+        ends_b(EndsOf(block.b, block.slope_b)),
+        ends_c(EndsOf(block.c, block.slope_c)),
+        low_b(static_cast<float>(-block.base_b)),
+        low_c(static_cast<float>(-block.base_c)),
+        high_b(low_b + static_cast<float>(volume.size[axes.b])),
+        high_c(low_c + static_cast<float>(volume.size[axes.c])) {}
+
+  // The planes in which all four neighbours of every ray are voxels.
+  HWY_INLINE PlaneRange Inside() const {
+    return WhereAll(WhereAll(all, ends_b, low_b + kSlack, high_b - 1 - kSlack), ends_c,
+                    low_c + kSlack, high_c - 1 - kSlack);
+  }
+  // Beyond these no ray has a voxel for a neighbour.
+  HWY_INLINE PlaneRange Seen() const {
+    return WhereAny(WhereAny(all, ends_b, low_b - 1 - kSlack, high_b + kSlack), ends_c,
+                    low_c - 1 - kSlack, high_c + kSlack);
+  }
+
+  PlaneRange all;
+  BlockEnds ends_b, ends_c;
+  float low_b, low_c, high_b, high_c;
+};
+
+// Adds what is seen but for `inside`.
+template <class Model, class Voxels>
+HWY_INLINE V AddAround(const RayBlock& block, const BlockInGrid& in, PlaneRange inside,
+                       const VolumeShape& volume, const Voxels& voxels, RayAxes axes, V sum) {
+  if (inside.first == in.all.first && inside.last == in.all.last) return sum;
+  const PlaneRange seen = in.Seen();
+  if (inside.empty()) return AddGathered<Model>(block, volume, voxels, axes, seen, sum);
+  sum = AddGathered<Model>(block, volume, voxels, axes, {seen.first, inside.first}, sum);
+  return AddGathered<Model>(block, volume, voxels, axes, {inside.last, seen.last}, sum);
+}
+
 // What the rays of a block see in a run of planes.
 template <class Model>
-HWY_INLINE V SumOfBlock(const RayBlock& block, const VolumeShape& volume, const float* voxels,
+HWY_INLINE V SumOfBlock(const RayBlock& block, const VolumeShape& volume, const GridVoxels& voxels,
                         RayAxes axes, const PlaneRun& planes) {
-  constexpr float kSlack = 1e-3f;  // rounding
-  const PlaneRange all{planes.first - block.reference, planes.last - block.reference};
-  const BlockEnds ends_b = EndsOf(block.b, block.slope_b);
-  const BlockEnds ends_c = EndsOf(block.c, block.slope_c);
-  const float low_b = static_cast<float>(-block.base_b);
-  const float low_c = static_cast<float>(-block.base_c);
-  const float high_b = low_b + static_cast<float>(volume.size[axes.b]);
-  const float high_c = low_c + static_cast<float>(volume.size[axes.c]);
+  const BlockInGrid in(block, volume, axes, planes);
   V sum = hn::Zero(D());
+  PlaneRange inside{in.all.first, in.all.first};
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  // Where all lower neighbours are in the grid, and the upper ones too.
-  const PlaneRange inside = WhereAll(WhereAll(all, ends_b, low_b + kSlack, high_b - 1 - kSlack),
-                                     ends_c, low_c + kSlack, high_c - 1 - kSlack);
-  const int window = inside.empty() ? 0 : WindowFor(volume, axes, inside, ends_b, ends_c);
+  const PlaneRange whole = in.Inside();
+  const int window = whole.empty() ? 0 : WindowFor(volume, axes, whole, in.ends_b, in.ends_c);
   if (window > 0) {
-    sum = AddFromWindows<Model>(block, volume, voxels, axes, inside, ends_b, ends_c, window, sum);
-    if (inside.first == all.first && inside.last == all.last) return sum;
+    inside = whole;
+    sum = AddFromWindows<Model>(block, volume, voxels.data, axes, inside, in.ends_b, in.ends_c,
+                                window, sum);
   }
 #endif
-  const PlaneRange seen = WhereAny(WhereAny(all, ends_b, low_b - 1 - kSlack, high_b + kSlack),
-                                   ends_c, low_c - 1 - kSlack, high_c + kSlack);
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  if (window > 0) {
-    sum = AddGathered<Model>(block, volume, voxels, axes, {seen.first, inside.first}, sum);
-    return AddGathered<Model>(block, volume, voxels, axes, {inside.last, seen.last}, sum);
+  return AddAround<Model>(block, in, inside, volume, voxels, axes, sum);
+}
+
+// The four weights of a plane sum up to one.
+template <class Model>
+HWY_INLINE V SumOfBlock(const RayBlock& block, const VolumeShape& volume, const Ones& voxels,
+                        RayAxes axes, const PlaneRun& planes) {
+  const BlockInGrid in(block, volume, axes, planes);
+  const PlaneRange inside = in.Inside();
+  const V sum = hn::Set(D(), static_cast<float>(std::max(0, inside.last - inside.first)));
+  return AddAround<Model>(block, in, inside, volume, voxels, axes, sum);
+}
+
+// Adds the sums of a block to the pixels of some rows of column u.
+HWY_INLINE void AddToRows(const ForwardJob& job, const RayView& view, int u, int first_row,
+                          int rows, V sum) {
+  const D d;
+  float* pixels = job.stack + view.image + u * view.stride + first_row;
+  if (rows >= kRays) {
+    hn::StoreU(hn::Add(sum, hn::LoadU(d, pixels)), d, pixels);
+    return;
   }
-#endif
-  return AddGathered<Model>(block, volume, voxels, axes, seen, sum);
+  HWY_ALIGN_MAX float sums[kRays];
+  hn::Store(sum, d, sums);
+  for (int i = 0; i < rows; ++i) pixels[i] += sums[i];
 }
 
 // Adds the planes [first, last) of the rays' major axis to the pixels of some rows of column u.
-template <class Model>
-HWY_INLINE void AddToPixels(const ForwardJob& job, const RayView& view, int u, int first_row,
-                            bool one_row, Heading heading, int first, int last) {
-  const D d;
+template <class Model, class Voxels>
+HWY_INLINE void AddToPixels(const ForwardJob& job, const Voxels& voxels, const RayView& view, int u,
+                            int first_row, bool one_row, Heading heading, int first, int last) {
   const RayAxes axes(heading.axis);
   const auto add = [&](const PlaneRun& planes) HWY_ATTR {
     if (planes.count() <= 0) return;
     const RayBlock block =
         MakeRayBlock<Model>(view, job.volume, axes, u, first_row, one_row, planes);
-    const V sum =
-        hn::Mul(SumOfBlock<Model>(block, job.volume, job.voxels, axes, planes), block.length);
-    float* pixels = job.stack + view.image + u * view.stride + first_row;
-    const int rows = one_row ? 1 : view.rows - first_row;
-    if (rows >= kRays) {
-      hn::StoreU(hn::Add(sum, hn::LoadU(d, pixels)), d, pixels);
-    } else {
-      HWY_ALIGN_MAX float sums[kRays];
-      hn::Store(sum, d, sums);
-      for (int i = 0; i < rows; ++i) pixels[i] += sums[i];
-    }
+    const V sum = hn::Mul(SumOfBlock<Model>(block, job.volume, voxels, axes, planes), block.length);
+    AddToRows(job, view, u, first_row, one_row ? 1 : view.rows - first_row, sum);
   };
   last = std::min(last, job.volume.size[heading.axis]);
   if (first >= last) return;
@@ -88,32 +128,31 @@ HWY_INLINE void AddToPixels(const ForwardJob& job, const RayView& view, int u, i
 }
 
 // The same for all rows of a column.
-template <class Model>
-HWY_INLINE void AddToColumn(const ForwardJob& job, const RayView& view, int u, int first,
-                            int last) {
+template <class Model, class Voxels>
+HWY_INLINE void AddToColumn(const ForwardJob& job, const Voxels& voxels, const RayView& view, int u,
+                            int first, int last) {
   Heading heading;
   const bool one_heading = view.IsUniform(u, 0, view.rows - 1, heading);
   for (int v = 0; v < view.rows; v += kRays) {
     const int end = std::min(v + kRays, view.rows);
     if (one_heading || view.IsUniform(u, v, end - 1, heading)) {
-      AddToPixels<Model>(job, view, u, v, false, heading, first, last);
+      AddToPixels<Model>(job, voxels, view, u, v, false, heading, first, last);
       continue;
     }
     for (int row = v; row < end; ++row) {
-      AddToPixels<Model>(job, view, u, row, true, view.HeadingOf(u, row), first, last);
+      AddToPixels<Model>(job, voxels, view, u, row, true, view.HeadingOf(u, row), first, last);
     }
   }
 }
 
 // Calls column(view, u, first, last) for runs of planes that a core's caches hold.
 template <class Column>
-HWY_INLINE void ForPlanesOfColumns(const ForwardJob& job, Column column) {
-  const auto& size = job.volume.size;
-  const int planes = std::max({size[0], size[1], size[2]});
-  for (int first = 0; first < planes; first += kRunPlanes) {
+HWY_INLINE void ForPlanesOfColumns(const ForwardJob& job, int run_planes, Column column) {
+  const int planes = job.volume.planes();
+  for (int first = 0; first < planes; first += run_planes) {
     for (const RayView& view : job.views) {
       for (int u = job.first_column; u < job.last_column; ++u) {
-        column(view, u, first, first + kRunPlanes);
+        column(view, u, first, first + run_planes);
       }
     }
   }
@@ -121,8 +160,18 @@ HWY_INLINE void ForPlanesOfColumns(const ForwardJob& job, Column column) {
 
 template <class Model>
 void ForwardColumns(const ForwardJob& job) {
-  ForPlanesOfColumns(job, [&](const RayView& view, int u, int first, int last)
-                              HWY_ATTR { AddToColumn<Model>(job, view, u, first, last); });
+  const GridVoxels voxels{job.voxels};
+  ForPlanesOfColumns(job, kRunPlanes,
+                     [&](const RayView& view, int u, int first, int last)
+                         HWY_ATTR { AddToColumn<Model>(job, voxels, view, u, first, last); });
+}
+
+// Adds the lengths of rays in the grid; the job's voxels are not read.
+template <class Model>
+void SumRowsOfColumns(const ForwardJob& job) {
+  ForPlanesOfColumns(job, job.volume.planes(),
+                     [&](const RayView& view, int u, int first, int last)
+                         HWY_ATTR { AddToColumn<Model>(job, Ones(), view, u, first, last); });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -7,6 +7,7 @@
 #include "hwy/foreach_target.h"
 // foreach_target.h must come before the headers that it compiles once per target.
 #include "hwy/highway.h"
+#include "kernels/cpu/projectors/joseph_columns-inl.h"
 #include "kernels/cpu/projectors/project_columns-inl.h"
 #include "kernels/cpu/projectors/scatter_rays-inl.h"
 
@@ -14,8 +15,24 @@ HWY_BEFORE_NAMESPACE();
 namespace isocenter::cpu {
 namespace HWY_NAMESPACE {
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+void ForwardJoseph(const ForwardJob& job) {
+  std::vector<JosephBlock> blocks;
+  const GridVoxels voxels{job.voxels};
+  ForPlanesOfColumns(
+      job, kJosephPlanes, [&](const RayView& view, int u, int first, int last) HWY_ATTR {
+        if (AddJosephColumn(job, view, u, first, last, blocks)) return;
+        for (int run = first; run < last; run += kRunPlanes) {
+          AddToColumn<Joseph>(job, voxels, view, u, run, std::min(run + kRunPlanes, last));
+        }
+      });
+}
+#else
 void ForwardJoseph(const ForwardJob& job) { ForwardColumns<Joseph>(job); }
+#endif
 void ScatterJoseph(const ScatterJob& job) { ScatterRays<Joseph>(job); }
+
+void SumRowsJoseph(const ForwardJob& job) { SumRowsOfColumns<Joseph>(job); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace isocenter::cpu
@@ -27,6 +44,7 @@ namespace {
 
 HWY_EXPORT(ForwardJoseph);
 HWY_EXPORT(ScatterJoseph);
+HWY_EXPORT(SumRowsJoseph);
 
 }  // namespace
 
@@ -40,6 +58,12 @@ absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectJo
     ops::Session& session) {
   return NewRayMatchedBackproject(session, [](const ScatterJob& job) {
     HWY_DYNAMIC_DISPATCH(ScatterJoseph)(job);
+  });
+}
+
+absl::StatusOr<std::unique_ptr<ops::RowSums>> NewRowSumsJoseph(ops::Session& session) {
+  return NewRayRowSums(session, [](const ForwardJob& job) {
+    HWY_DYNAMIC_DISPATCH(SumRowsJoseph)(job);
   });
 }
 

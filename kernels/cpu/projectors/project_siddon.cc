@@ -19,14 +19,16 @@ namespace HWY_NAMESPACE {
 
 void ForwardSiddon(const ForwardJob& job) {
   Segments segments;
-  ForPlanesOfColumns(job, [&](const RayView& view, int u, int first, int last) HWY_ATTR {
-    Heading heading;
-    if (SharesPath(view, u, heading) &&
-        AddSharedColumn(job, view, u, heading, first, last, segments)) {
-      return;
-    }
-    AddToColumn<Siddon>(job, view, u, first, last);
-  });
+  const GridVoxels voxels{job.voxels};
+  ForPlanesOfColumns(job, kRunPlanes,
+                     [&](const RayView& view, int u, int first, int last) HWY_ATTR {
+                       Heading heading;
+                       if (SharesPath(view, u, heading) &&
+                           AddSharedColumn(job, view, u, heading, first, last, segments)) {
+                         return;
+                       }
+                       AddToColumn<Siddon>(job, voxels, view, u, first, last);
+                     });
 }
 
 void ScatterSiddon(const ScatterJob& job) {
@@ -49,6 +51,8 @@ void ScatterSiddon(const ScatterJob& job) { ScatterRays<Siddon>(job); }
 
 #endif
 
+void SumRowsSiddon(const ForwardJob& job) { SumRowsOfColumns<Siddon>(job); }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace isocenter::cpu
 HWY_AFTER_NAMESPACE();
@@ -59,6 +63,7 @@ namespace {
 
 HWY_EXPORT(ForwardSiddon);
 HWY_EXPORT(ScatterSiddon);
+HWY_EXPORT(SumRowsSiddon);
 
 }  // namespace
 
@@ -72,6 +77,12 @@ absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSi
     ops::Session& session) {
   return NewRayMatchedBackproject(session, [](const ScatterJob& job) {
     HWY_DYNAMIC_DISPATCH(ScatterSiddon)(job);
+  });
+}
+
+absl::StatusOr<std::unique_ptr<ops::RowSums>> NewRowSumsSiddon(ops::Session& session) {
+  return NewRayRowSums(session, [](const ForwardJob& job) {
+    HWY_DYNAMIC_DISPATCH(SumRowsSiddon)(job);
   });
 }
 

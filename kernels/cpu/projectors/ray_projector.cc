@@ -17,6 +17,25 @@ std::span<const RayView> GroupOf(std::span<const RayView> views, int64_t group) 
   return views.subspan(first, std::min<size_t>(kRayViews, views.size() - first));
 }
 
+// Runs jobs of some columns and views each, by all threads. `voxels` may be null.
+void RunColumns(ThreadPool& pool, RunForward run, std::span<const ProjectionMatrix> matrices,
+                const VolumeGrid& grid, const float* voxels, Stack& stack) {
+  constexpr int kColumns = 16;
+  const std::vector<RayView> views = MakeRayViews(matrices, grid, stack.shape());
+  const VolumeShape shape(grid);
+  const auto columns = static_cast<int>(stack.shape().fast);
+  const auto groups = (static_cast<int64_t>(views.size()) + kRayViews - 1) / kRayViews;
+  pool.ParallelFor((columns + kColumns - 1) / kColumns * groups, [&](int64_t index, int) {
+    const int first = static_cast<int>(index / groups) * kColumns;
+    run({.views = GroupOf(views, index % groups),
+         .volume = shape,
+         .voxels = voxels,
+         .stack = stack.data(),
+         .first_column = first,
+         .last_column = std::min(first + kColumns, columns)});
+  });
+}
+
 class RayForwardProject final : public ops::ForwardProject {
  public:
   RayForwardProject(std::shared_ptr<ThreadPool> pool, RunForward run)
@@ -26,24 +45,28 @@ class RayForwardProject final : public ops::ForwardProject {
                      ops::ProjectionStack& projections) override {
     ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(volume));
-    const std::vector<RayView> views = MakeRayViews(matrices, source->grid(), stack->shape());
-    const VolumeShape shape(source->grid());
-    const auto columns = static_cast<int>(stack->shape().fast);
-    const auto groups = (static_cast<int64_t>(views.size()) + kRayViews - 1) / kRayViews;
-    pool_->ParallelFor((columns + kColumns - 1) / kColumns * groups, [&](int64_t index, int) {
-      const int first = static_cast<int>(index / groups) * kColumns;
-      run_({.views = GroupOf(views, index % groups),
-            .volume = shape,
-            .voxels = source->data(),
-            .stack = stack->data(),
-            .first_column = first,
-            .last_column = std::min(first + kColumns, columns)});
-    });
+    RunColumns(*pool_, run_, matrices, source->grid(), source->data(), *stack);
     return absl::OkStatus();
   }
 
  private:
-  static constexpr int kColumns = 16;
+  std::shared_ptr<ThreadPool> pool_;
+  RunForward run_;
+};
+
+class RayRowSums final : public ops::RowSums {
+ public:
+  RayRowSums(std::shared_ptr<ThreadPool> pool, RunForward run)
+      : pool_(std::move(pool)), run_(run) {}
+
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const VolumeGrid& grid,
+                     ops::ProjectionStack& projections) override {
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections));
+    RunColumns(*pool_, run_, matrices, grid, nullptr, *stack);
+    return absl::OkStatus();
+  }
+
+ private:
   std::shared_ptr<ThreadPool> pool_;
   RunForward run_;
 };
@@ -95,6 +118,11 @@ absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewRayForwardProject(ops::S
                                                                           RunForward run) {
   ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return std::make_unique<RayForwardProject>(own->pool(), run);
+}
+
+absl::StatusOr<std::unique_ptr<ops::RowSums>> NewRayRowSums(ops::Session& session, RunForward run) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
+  return std::make_unique<RayRowSums>(own->pool(), run);
 }
 
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewRayMatchedBackproject(

@@ -14,9 +14,10 @@ namespace isocenter::cpu {
 using RunForward = void (*)(const ForwardJob&);
 using RunScatter = void (*)(const ScatterJob&);
 
-/// Errors: INVALID_ARGUMENT (a session of another backend).
+/// A job for row sums has no voxels. Errors: INVALID_ARGUMENT (a session of another backend).
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewRayForwardProject(ops::Session& session,
                                                                           RunForward run);
+absl::StatusOr<std::unique_ptr<ops::RowSums>> NewRayRowSums(ops::Session& session, RunForward run);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewRayMatchedBackproject(
     ops::Session& session, RunScatter run);
 

@@ -1,6 +1,7 @@
 // The rays of a view in voxel indices: what the ray-driven projectors share.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -64,6 +65,8 @@ struct VolumeShape {
   explicit VolumeShape(const VolumeGrid& grid);
   std::array<int, 3> size;        // along x, y, z
   std::array<int64_t, 3> stride;  // floats
+  /// Along the axis that has most.
+  int planes() const { return std::max({size[0], size[1], size[2]}); }
 };
 
 /// The axes of rays with one major axis; c is the one along which memory is densest.

@@ -32,6 +32,7 @@ absl::StatusOr<LinearMethods> LinearMethods::Find(const IterativeSettings& setti
     methods.unmatched = back->factory;
     absl::StrAppend(&methods.description, ", back-projection ", back->method);
   }
+  if (const auto sums = models->second.row_sums.Find(backend); sums.ok()) methods.row_sums = *sums;
   return methods;
 }
 
@@ -39,7 +40,8 @@ int64_t LinearMethods::WorkspaceBytes(const ops::Device& device,
                                       const ops::Extents& extents) const {
   return forward.WorkspaceBytes(device, extents) +
          (matched ? matched->WorkspaceBytes(device, extents)
-                  : unmatched->WorkspaceBytes(device, extents));
+                  : unmatched->WorkspaceBytes(device, extents)) +
+         (row_sums ? row_sums->WorkspaceBytes(device, extents) : 0);
 }
 
 absl::StatusOr<LinearOperators> LinearOperators::Create(const LinearMethods& methods,
@@ -51,6 +53,9 @@ absl::StatusOr<LinearOperators> LinearOperators::Create(const LinearMethods& met
   } else {
     ISO_ASSIGN_OR_RETURN(operators.unmatched_, (*methods.unmatched)(session));
   }
+  if (methods.row_sums) {
+    ISO_ASSIGN_OR_RETURN(operators.row_sums_, (*methods.row_sums)(session));
+  }
   return operators;
 }
 
@@ -58,6 +63,12 @@ absl::Status LinearOperators::Forward(std::span<const ProjectionMatrix> matrices
                                       const ops::VolumeBuffer& volume,
                                       ops::ProjectionStack& projections) const {
   return forward_->Run(matrices, volume, projections);
+}
+
+absl::Status LinearOperators::SumRows(std::span<const ProjectionMatrix> matrices,
+                                      const VolumeGrid& grid,
+                                      ops::ProjectionStack& projections) const {
+  return row_sums_->Run(matrices, grid, projections);
 }
 
 absl::Status LinearOperators::Back(std::span<const ProjectionMatrix> matrices,

@@ -17,6 +17,7 @@ struct LinearMethods {
   ops::ForwardProjectFactory forward;
   std::optional<ops::MatchedBackprojectFactory> matched;  // exactly one of the two is there
   std::optional<ops::BackprojectFactory> unmatched;
+  std::optional<ops::RowSumsFactory> row_sums;  // where the backend has them
   /// "cuda: forward projection joseph, matched back-projection joseph".
   std::string description;
 
@@ -38,6 +39,10 @@ class LinearOperators {
   /// projections += A x.
   absl::Status Forward(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
                        ops::ProjectionStack& projections) const;
+  /// projections += A 1 without a volume, where has_row_sums().
+  absl::Status SumRows(std::span<const ProjectionMatrix> matrices, const VolumeGrid& grid,
+                       ops::ProjectionStack& projections) const;
+  bool has_row_sums() const { return row_sums_ != nullptr; }
   /// volume += Aᵀ y. Unmatched, it is that but for a factor: see UnmatchedScale.
   absl::Status Back(std::span<const ProjectionMatrix> matrices,
                     const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) const;
@@ -48,6 +53,7 @@ class LinearOperators {
   std::unique_ptr<ops::ForwardProject> forward_;
   std::unique_ptr<ops::MatchedBackproject> matched_;  // exactly one of the two is there
   std::unique_ptr<ops::Backproject> unmatched_;
+  std::unique_ptr<ops::RowSums> row_sums_;  // perhaps
 };
 
 /// What the distance-weighted back-projection is to be multiplied by to be nearly Aᵀ: a voxel of

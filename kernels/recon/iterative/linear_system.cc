@@ -151,22 +151,35 @@ absl::Status LinearSystem::Synchronize() {
 
 absl::Status LinearSystem::Forward(VolumeVector& x, int chunk, const Views& views,
                                    ProjectionVector& y) {
-  return ForwardOf([&](int piece) { return x.At(piece, Access::kRead); }, chunk, views, y);
+  const auto project = [&](int piece, std::span<const ProjectionMatrix> matrices,
+                           ops::ProjectionStack& stack) -> absl::Status {
+    ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* volume, x.At(piece, Access::kRead));
+    const Part& part = parts_[plan_.pieces[piece].device];
+    const StageScope scope(part.session->timeline(), ops::Stage::kForwardProject);
+    return part.operators->Forward(matrices, *volume, stack);
+  };
+  return ForwardOf(project, chunk, views, y);
 }
 
 absl::Status LinearSystem::SumRows(int chunk, const Views& views, VolumeVector& ones,
                                    ProjectionVector& y) {
-  const auto filled = [&](int piece) -> absl::StatusOr<const ops::VolumeBuffer*> {
+  const auto project = [&](int piece, std::span<const ProjectionMatrix> matrices,
+                           ops::ProjectionStack& stack) -> absl::Status {
+    const Part& part = parts_[plan_.pieces[piece].device];
+    if (part.operators->has_row_sums() && masks_[piece] == nullptr) {
+      const StageScope scope(part.session->timeline(), ops::Stage::kForwardProject);
+      return part.operators->SumRows(matrices, plan_.pieces[piece].grid, stack);
+    }
     ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * volume, ones.At(piece, Access::kOverwrite));
     ISO_RETURN_IF_ERROR(FillPiece(1, piece, *volume));
-    return volume;
+    const StageScope scope(part.session->timeline(), ops::Stage::kForwardProject);
+    return part.operators->Forward(matrices, *volume, stack);
   };
-  return ForwardOf(filled, chunk, views, y);
+  return ForwardOf(project, chunk, views, y);
 }
 
-absl::Status LinearSystem::ForwardOf(
-    const std::function<absl::StatusOr<const ops::VolumeBuffer*>(int)>& volume_of, int chunk,
-    const Views& views, ProjectionVector& y) {
+absl::Status LinearSystem::ForwardOf(const ProjectPiece& project, int chunk, const Views& views,
+                                     ProjectionVector& y) {
   ISO_RETURN_IF_ERROR(OnDevices([&](int device) -> absl::Status {
     Part& part = parts_[device];
     ISO_ASSIGN_OR_RETURN(ops::ProjectionStack * stack, y.At(chunk, device, Access::kUpdate));
@@ -176,9 +189,7 @@ absl::Status LinearSystem::ForwardOf(
       stack = part.partial.get();
     }
     for (const int piece : part.pieces) {
-      ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* volume, volume_of(piece));
-      const StageScope scope(part.session->timeline(), ops::Stage::kForwardProject);
-      ISO_RETURN_IF_ERROR(part.operators->Forward(MatricesOf(part, chunk, views), *volume, *stack));
+      ISO_RETURN_IF_ERROR(project(piece, MatricesOf(part, chunk, views), *stack));
     }
     return absl::OkStatus();
   }));

@@ -83,7 +83,8 @@ class LinearSystem {
   /// that change.
   absl::Status Forward(VolumeVector& x, int chunk, const Views& views, ProjectionVector& y);
   absl::Status Back(int chunk, const Views& views, ProjectionVector& y, VolumeVector& x);
-  /// y += A 1, by way of `ones`, which may be for one piece.
+  /// y += A 1; where the backend has no row sums or a piece a mask, by way of `ones`, which may be
+  /// for one piece.
   absl::Status SumRows(int chunk, const Views& views, VolumeVector& ones, ProjectionVector& y);
   /// Back for one piece after another, within OnPieces: y is made ready once, then `volume`, which
   /// is a piece of x, takes its part.
@@ -138,10 +139,11 @@ class LinearSystem {
   absl::Status AddPart(int device, ops::Device& from);
   absl::Status MakeMasks();
   absl::Status Mask(int piece, ops::VolumeBuffer& volume);
-  /// y += what volume(piece) gives, for all pieces.
-  absl::Status ForwardOf(
-      const std::function<absl::StatusOr<const ops::VolumeBuffer*>(int piece)>& volume, int chunk,
-      const Views& views, ProjectionVector& y);
+  /// y += what project(piece, matrices, stack) adds, for all pieces.
+  using ProjectPiece = std::function<absl::Status(
+      int piece, std::span<const ProjectionMatrix> matrices, ops::ProjectionStack& stack)>;
+  absl::Status ForwardOf(const ProjectPiece& project, int chunk, const Views& views,
+                         ProjectionVector& y);
   absl::Status AddPartialSums(int chunk, ProjectionVector& y);
   std::span<const ProjectionMatrix> MatricesOf(const Part& part, int chunk,
                                                const Views& views) const {
