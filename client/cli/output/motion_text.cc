@@ -35,12 +35,19 @@ nlohmann::ordered_json Json(const Figures& figures, std::span<const RigidPose> p
 
 nlohmann::ordered_json MotionJson(const recon::FoundMotion& motion) {
   const MotionExtent extent = ExtentOf(motion.poses);
-  return Json({.found = motion.moved,
-               .entropy_before = motion.entropy_before,
-               .entropy_after = motion.entropy_after,
-               .shift_mm = extent.shift_mm,
-               .turn_deg = RadiansToDegrees(extent.turn_rad)},
-              motion.moved ? std::span(motion.poses) : std::span<const RigidPose>());
+  nlohmann::ordered_json json =
+      Json({.found = motion.moved,
+            .entropy_before = motion.entropy_before,
+            .entropy_after = motion.entropy_after,
+            .shift_mm = extent.shift_mm,
+            .turn_deg = RadiansToDegrees(extent.turn_rad)},
+           motion.moved ? std::span(motion.poses) : std::span<const RigidPose>());
+  if (motion.moved) {
+    json["planes_before"] = motion.planes_before;
+    json["planes_after"] = motion.planes_after;
+    json["planes_not_used"] = motion.planes_not_used;
+  }
+  return json;
 }
 
 nlohmann::ordered_json MotionJson(const v1::ObjectMotion& motion) {

@@ -10,8 +10,8 @@
 namespace isocenter::calibrate {
 namespace {
 
-constexpr std::array kAnglesDeg = {4.0,  7.0,  11.0,  17.0,  26.0,  40.0,
-                                   60.0, 90.0, 130.0, 160.0, 175.0, 190.0};
+constexpr std::array<double, kMostPartners> kAnglesDeg = {4.0,  7.0,  11.0,  17.0,  26.0,  40.0,
+                                                          60.0, 90.0, 130.0, 160.0, 175.0, 190.0};
 
 double AngleBetween(Vec3 a, Vec3 b) { return std::atan2(Norm(Cross(a, b)), Dot(a, b)); }
 
@@ -55,6 +55,11 @@ std::vector<Vec3> EpipolarPlanes(Vec3 a, Vec3 b, double radius_mm, int planes) {
     normals.push_back(std::cos(turn) * first + std::sin(turn) * second);
   }
   return normals;
+}
+
+double EpipolarRadiusMm(const Trajectory& trajectory, const Detector& detector) {
+  const Camera camera = *Decompose(trajectory[trajectory.size() / 2]);
+  return camera.isocenter_depth_mm * detector.rows / 2 / std::abs(camera.focal_v_px);
 }
 
 }  // namespace isocenter::calibrate

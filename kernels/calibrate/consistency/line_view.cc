@@ -151,30 +151,44 @@ double LineView::End(const Track& track, int along) const {
   return sum / kAirPixels;
 }
 
-// Sums along lines at -1.5, -0.5, 0.5 and 1.5 pixels across: differences are the derivative, and
-// its own.
+// Along lines at -1.5, -0.5, 0.5 and 1.5 pixels across: differences are the derivative, and its
+// own, by the line's place across and, with the place along, by its slope.
 LineSample LineView::Integrate(const Track& track) const {
-  std::array<double, 4> sums{};
+  double first = 0, second = 0, turning = 0;
   for (int along = track.first; along <= track.last; ++along) {
     const double across = track.start + track.slope * along - 1.5;
     const int row = static_cast<int>(std::floor(across));
     const auto f = static_cast<float>(across - row);
+    std::array<float, 4> value{};
     float before = at(track.turned, along, row);
     for (int k = 0; k < 4; ++k) {
       const float next = at(track.turned, along, row + k + 1);
-      sums[k] += before + f * (next - before);
+      value[k] = before + f * (next - before);
       before = next;
     }
+    const double bend = (value[3] - value[2] - value[1] + value[0]) / 2;
+    first += value[2] - value[1];
+    second += bend;
+    turning += bend * along;
   }
   const double scale = determinant_ / (track.gradient * std::abs(track.gradient));
   LineSample sample;
   sample.state = LineState::kGood;
   // A gradient along falling numbers turns the difference around: `scale` has its sign.
-  sample.derivative = scale * (sums[2] - sums[1]);
+  sample.derivative = scale * first;
   // Content that moves up across the line is content that was below it.
-  const double slope = -scale * (sums[3] - sums[2] - sums[1] + sums[0]) / 2 / binning_;
+  const double slope = -scale * second / binning_;
   (track.turned ? sample.by_u : sample.by_v) = slope;
   (track.turned ? sample.by_v : sample.by_u) = -track.slope * slope;
+  // The line is a·along + b·across + c = 0, and b is the gradient: start = -c/b, slope = -a/b.
+  const double b = track.gradient;
+  const double by_a = -scale * turning / b, by_c = -scale * second / b;
+  const double by_b = track.start * by_c + track.slope * by_a - 2 * sample.derivative / b;
+  const double by_first = track.turned ? by_b : by_a, by_second = track.turned ? by_a : by_b;
+  const auto& m = inverse_;
+  sample.by_normal = {m[0] * by_first + m[1] * by_second + m[2] * by_c,
+                      m[3] * by_first + m[4] * by_second + m[5] * by_c,
+                      m[6] * by_first + m[7] * by_second + m[8] * by_c};
   return sample;
 }
 

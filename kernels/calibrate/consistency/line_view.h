@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "kernels/geometry/detector.h"
 #include "kernels/geometry/projection_matrix.h"
+#include "kernels/geometry/vec3.h"
 
 namespace isocenter::calibrate {
 
@@ -26,6 +27,10 @@ struct LineSample {
   /// What a shift of the frame's content by one pixel of the detector, along columns' numbers (u)
   /// and along rows' (v), adds to `derivative`.
   double by_u = 0, by_v = 0;
+  /// The gradient of `derivative` by the plane's unit normal, from a binned pixel on both sides of
+  /// the line: fits that go by the very derivative of what is interpolated get stuck at edges that
+  /// pixels sample too coarsely. What lies along the normal means nothing.
+  Vec3 by_normal;
 };
 
 /// Frames are smoothed by a Gaussian of so many binned pixels: derivatives of noise and of edges

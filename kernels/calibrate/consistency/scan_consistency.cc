@@ -167,12 +167,6 @@ void ScanConsistency::AddLines(int frame, std::span<const float> line_integrals)
   views_[frame].emplace(line_integrals, detector_, binning_, trajectory_[frame]);
 }
 
-// Of the largest ball that the middle frame's rows show.
-double ScanConsistency::RadiusMm() const {
-  const Camera camera = *Decompose(trajectory_[trajectory_.size() / 2]);
-  return camera.isocenter_depth_mm * detector_.rows / 2 / std::abs(camera.focal_v_px);
-}
-
 absl::StatusOr<Consistency> ScanConsistency::Judge(ThreadPool& pool,
                                                    std::span<const double> curves) const {
   std::vector<Vec3> sources;
@@ -184,7 +178,7 @@ absl::StatusOr<Consistency> ScanConsistency::Judge(ThreadPool& pool,
   }
   const std::vector<std::pair<int, int>> pairs = EpipolarPairs(sources);
   std::vector<PairResult> found(pairs.size());
-  const double radius_mm = RadiusMm();
+  const double radius_mm = EpipolarRadiusMm(trajectory_, detector_);
   pool.ParallelFor(static_cast<int64_t>(pairs.size()), [&](int64_t i, int) {
     found[i] = Compare(*views_[pairs[i].first], *views_[pairs[i].second], pairs[i], radius_mm);
   });

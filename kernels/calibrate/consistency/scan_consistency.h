@@ -68,7 +68,6 @@ class ScanConsistency {
 
  private:
   ScanConsistency(const Trajectory& trajectory, const Detector& detector, double i0_counts);
-  double RadiusMm() const;
 
   Trajectory trajectory_;
   Detector detector_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/recon/line_converter.h"
@@ -14,6 +15,7 @@
 #include "kernels/recon/motion/focus.h"
 #include "kernels/recon/motion/matrix_model.h"
 #include "kernels/recon/motion/minimize.h"
+#include "kernels/recon/motion/plane_poses.h"
 #include "kernels/recon/motion/similarity.h"
 #include "kernels/recon/motion/way.h"
 
@@ -30,6 +32,9 @@ constexpr double kWayWeight = 0.003;
 // any sharpness could gain; the way there is flat, so that smaller ones cost nothing.
 constexpr double kFarthestMm = 15;
 constexpr int kWall = 8;  // the power of it
+
+// Of the time of a search that finds a motion, until planes are looked at.
+constexpr double kSharpeningShare = 0.8;
 
 /// One search: the curve as it is known, refined from level to level.
 class Search {
@@ -48,14 +53,20 @@ class Search {
     for (const MotionLevel& level : search.levels) all_work_ += Work(level);
   }
 
-  absl::StatusOr<FoundMotion> Run(const BinnedLines& finest) {
+  /// `finest` is of `frames`.
+  absl::StatusOr<FoundMotion> Run(const BinnedLines& finest, const ops::RawFrames& frames,
+                                  std::span<const float> doses) {
     FoundMotion found;
     for (const MotionLevel& level : search_.levels) {
       ISO_RETURN_IF_ERROR(RunLevel(level, finest, found));
     }
     found.poses = AboutTheirMean(Poses());
     found.moved = found.entropy_before - found.entropy_after >= kLeastEntropyGain;
-    if (!found.moved) std::fill(found.poses.begin(), found.poses.end(), RigidPose());
+    if (found.moved) {
+      ISO_RETURN_IF_ERROR(UsePlanes(finest, frames, doses, found));
+    } else {
+      std::fill(found.poses.begin(), found.poses.end(), RigidPose());
+    }
     return found;
   }
 
@@ -74,23 +85,78 @@ class Search {
     return poses;
   }
 
-  absl::Status RunLevel(const MotionLevel& level, const BinnedLines& finest, FoundMotion& found) {
-    while (spans_ < level.spans) {
-      controls_ = WithTwiceTheSpans(controls_, kPose, spans_);
-      spans_ *= 2;
-    }
+  /// A level's frames and volume.
+  struct Coarse {
+    ReconstructionPlan plan;
+    std::unique_ptr<Focus> focus;
+  };
+  absl::StatusOr<std::unique_ptr<Coarse>> Make(const MotionLevel& level,
+                                               const BinnedLines& finest) {
     ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
                          AutoGrid(acquisition_.trajectory, acquisition_.detector, level.voxels));
     const PixelBins again = BinsFor(Binned(acquisition_, finest.bins), grid.spacing.x);
     const PixelBins bins = BothBins(finest.bins, again);
     const ops::Device* const devices[] = {&device_};
-    ISO_ASSIGN_OR_RETURN(const ReconstructionPlan plan,
-                         MakePlan(Binned(acquisition_, bins), grid, search_.fdk, registry_, devices,
-                                  Arrival::kComplete));
-    const BinnedLines coarse = BinnedAgain(plan.acquisition, finest, again);
-    ISO_ASSIGN_OR_RETURN(const auto focus,
-                         Focus::Create(plan, bins, coarse.view(), registry_, device_, threads_));
-    return Sharpen(level, *focus, found);
+    auto made = std::make_unique<Coarse>();
+    ISO_ASSIGN_OR_RETURN(made->plan, MakePlan(Binned(acquisition_, bins), grid, search_.fdk,
+                                              registry_, devices, Arrival::kComplete));
+    const BinnedLines coarse = BinnedAgain(made->plan.acquisition, finest, again);
+    ISO_ASSIGN_OR_RETURN(
+        made->focus, Focus::Create(made->plan, bins, coarse.view(), registry_, device_, threads_));
+    return made;
+  }
+
+  absl::Status RunLevel(const MotionLevel& level, const BinnedLines& finest, FoundMotion& found) {
+    while (spans_ < level.spans) {
+      controls_ = WithTwiceTheSpans(controls_, kPose, spans_);
+      spans_ *= 2;
+    }
+    ISO_ASSIGN_OR_RETURN(const auto coarse, Make(level, finest));
+    return Sharpen(level, *coarse->focus, found);
+  }
+
+  absl::Status Tell(double done) const {
+    return progress_ == nullptr ? absl::OkStatus() : progress_(done);
+  }
+
+  // Of the finest volume, on the scale that it has with all poses at rest.
+  absl::StatusOr<double> FinestEntropy(const BinnedLines& finest,
+                                       const std::vector<RigidPose>& poses) {
+    ISO_ASSIGN_OR_RETURN(const auto coarse, Make(search_.levels.back(), finest));
+    std::vector<double> of_frames(size_t(views()) * kPose, 0.0), unused(of_frames.size());
+    ISO_RETURN_IF_ERROR(Entropy(*coarse->focus, of_frames, unused).status());
+    of_frames.clear();
+    for (const RigidPose& pose : poses) {
+      const std::vector<double> six = ParametersOf(pose);
+      of_frames.insert(of_frames.end(), six.begin(), six.end());
+    }
+    return Entropy(*coarse->focus, of_frames, unused);
+  }
+
+  // Poses that planes agree about better, where the volume still tells that there is a motion.
+  absl::Status UsePlanes(const BinnedLines& finest, const ops::RawFrames& frames,
+                         std::span<const float> doses, FoundMotion& found) {
+    ISO_ASSIGN_OR_RETURN(
+        PlanePoses planes,
+        FitByPlanes(acquisition_, found.poses, frames, doses, registry_, device_, threads_,
+                    [this](double done) {
+                      return Tell(kSharpeningShare + (1 - kSharpeningShare) * done);
+                    }));
+    found.planes_before = found.planes_after = planes.before;
+    found.planes_not_used = std::move(planes.kept);
+    if (!found.planes_not_used.empty()) return absl::OkStatus();
+    planes.poses = AboutTheirMean(std::move(planes.poses));
+    ISO_ASSIGN_OR_RETURN(const double entropy, FinestEntropy(finest, planes.poses));
+    if (found.entropy_before - entropy < kLeastEntropyGain) {
+      found.planes_not_used = absl::StrFormat(
+          "with the poses that they tell the entropy is %.3f, legal is %.2f less than %.3f",
+          entropy, kLeastEntropyGain, found.entropy_before);
+      return absl::OkStatus();
+    }
+    found.poses = std::move(planes.poses);
+    found.entropy_after = entropy;
+    found.planes_after = planes.after;
+    return absl::OkStatus();
   }
 
   // The mean over the frames of Σ (parameter / farthest)^8, and its derivatives on top of those
@@ -154,9 +220,7 @@ class Search {
       spline.Gather(by_frame, kPose, gradient);
       modes.Remove(gradient);
       const double share = std::min(1.0, double(++evaluations) / search_.iterations);
-      if (progress_ != nullptr) {
-        ISO_RETURN_IF_ERROR(progress_((done_work_ + share * Work(level)) / all_work_));
-      }
+      ISO_RETURN_IF_ERROR(Tell(kSharpeningShare * (done_work_ + share * Work(level)) / all_work_));
       return entropy + beside;
     };
     const std::vector<double> at_rest(controls_.size(), 0.0);
@@ -227,7 +291,9 @@ absl::StatusOr<MotionMemory> MotionMemoryOf(const Acquisition& acquisition,
   const int64_t lines = FrameBytes(binned) * static_cast<int64_t>(binned.trajectory.size());
   const int64_t chunk = FinestLinesChunkBytes(acquisition);
   return MotionMemory{.device_bytes = std::max(converting, Focus::DeviceBytes(plan, device)),
-                      .host_bytes = lines + std::max(chunk, lines + Focus::HostBytes(plan)) +
+                      .host_bytes = lines +
+                                    std::max({chunk, lines + Focus::HostBytes(plan),
+                                              PlanePosesHostBytes(acquisition)}) +
                                     PlanningBytes(binned)};
 }
 
@@ -247,7 +313,8 @@ absl::StatusOr<FoundMotion> FindMotion(const Acquisition& acquisition, const Mot
                   device, [&progress] { return progress ? progress(0) : absl::OkStatus(); }));
   ISO_RETURN_IF_ERROR(CheckWholeWidth(acquisition, finest, "a motion"));
   ISO_ASSIGN_OR_RETURN(AngularSteps steps, AngularSteps::Create(acquisition.trajectory));
-  return Search(acquisition, search, std::move(steps), registry, device, progress).Run(finest);
+  return Search(acquisition, search, std::move(steps), registry, device, progress)
+      .Run(finest, frames, doses);
 }
 
 // The mean of rotation vectors is that of small turns only; taken off again it vanishes.

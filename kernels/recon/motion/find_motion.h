@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -44,6 +45,10 @@ struct FoundMotion {
   std::vector<RigidPose> poses;
   double entropy_before = 0, entropy_after = 0;  // of the finest level's volume
   int evaluations = 0;
+  /// What pairs of frames say of planes, where it moved: their median absolute difference with the
+  /// poses that made the volume sharpest, and with `poses`; why these are the same, or empty.
+  double planes_before = 0, planes_after = 0;
+  std::string planes_not_used;
 };
 
 /// What memory it takes beside its arguments, at most.
@@ -63,11 +68,13 @@ using MotionProgress = std::function<absl::Status(double done)>;
 /// (way.h), by L-BFGS with derivatives through the back-projection (ops::MatrixGradient), without
 /// what no frames can tell (similarity.h). After Sisniega, Stayman, Yorkston, Siewerdsen,
 /// Zbijewski, Phys. Med. Biol. 62 (2017) 3712, who search without derivatives; those are after
-/// Thies et al., IEEE Trans. Med. Imaging 44 (2025). `frames` [view][v][u] of the acquisition,
-/// `doses` empty or one for each. Where the motion is less than can be told, there is none. Errors:
-/// those of MakePlan and AngularSteps, INVALID_ARGUMENT (frames of other shape or type; fewer than
-/// kLeastMotionViews), FAILED_PRECONDITION (rows that the detector's edge cuts), NOT_FOUND (a
-/// backend without the operation), RESOURCE_EXHAUSTED, progress's.
+/// Thies et al., IEEE Trans. Med. Imaging 44 (2025). Where there is a motion, its poses are made
+/// better by what pairs of frames say of planes (plane_poses.h), which see an object nod. `frames`
+/// [view][v][u] of the acquisition, `doses` empty or one for each. Where the motion is less than
+/// can be told, there is none. Errors: those of MakePlan and AngularSteps, INVALID_ARGUMENT (frames
+/// of other shape or type; fewer than kLeastMotionViews), FAILED_PRECONDITION (rows that the
+/// detector's edge cuts), NOT_FOUND (a backend without the operation), RESOURCE_EXHAUSTED,
+/// progress's.
 absl::StatusOr<FoundMotion> FindMotion(const Acquisition& acquisition, const MotionSearch& search,
                                        const ops::RawFrames& frames, std::span<const float> doses,
                                        const ops::Registry& registry, ops::Device& device,

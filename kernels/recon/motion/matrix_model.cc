@@ -49,6 +49,20 @@ void FrameSpline::Gather(std::span<const double> of_frames, int each,
   }
 }
 
+std::vector<double> CurvesOf(int views, const FrameSpline& spline) {
+  const int controls = spline.controls();
+  std::vector<double> curves(size_t(views) * controls), of_frames(views);
+  for (int control = 0; control < controls; ++control) {
+    std::vector<double> one(controls, 0.0);
+    one[control] = 1;
+    spline.Evaluate(one, 1, of_frames);
+    for (int view = 0; view < views; ++view) {
+      curves[size_t(view) * controls + control] = of_frames[view];
+    }
+  }
+  return curves;
+}
+
 std::vector<double> WithTwiceTheSpans(std::span<const double> of_controls, int each, int spans) {
   const auto old = [&](int control, int p) { return of_controls[size_t(control) * each + p]; };
   std::vector<double> made;

@@ -31,6 +31,9 @@ class FrameSpline {
   std::vector<Place> frames_;
 };
 
+/// What each control point of a spline over so many views weighs at each: [view][control point].
+std::vector<double> CurvesOf(int views, const FrameSpline& spline);
+
 /// The same curve with twice the spans (0: constant, with `spans` of them).
 std::vector<double> WithTwiceTheSpans(std::span<const double> of_controls, int each, int spans);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
@@ -36,8 +37,14 @@ std::string ToText(const FoundMotion& found) {
         entropies, kLeastEntropyGain);
   }
   const MotionExtent extent = ExtentOf(found.poses);
-  return absl::StrFormat("motion: up to %.1f mm and %.1f deg from the mean pose are taken out; %s",
-                         extent.shift_mm, RadiansToDegrees(extent.turn_rad), entropies);
+  const std::string planes =
+      found.planes_not_used.empty()
+          ? absl::StrFormat("planes of pairs of frames differ by %.3g, before %.3g",
+                            found.planes_after, found.planes_before)
+          : absl::StrCat("planes of pairs of frames were not used: ", found.planes_not_used);
+  return absl::StrFormat(
+      "motion: up to %.1f mm and %.1f deg from the mean pose are taken out; %s; %s",
+      extent.shift_mm, RadiansToDegrees(extent.turn_rad), entropies, planes);
 }
 
 absl::Status MotionPass::Search(LineStore& lines) {

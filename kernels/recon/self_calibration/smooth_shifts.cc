@@ -49,20 +49,6 @@ double LeastOfParabola(double less, double here, double more, double step) {
 
 }  // namespace
 
-std::vector<double> CurvesOf(int views, const FrameSpline& spline) {
-  const int controls = spline.controls();
-  std::vector<double> curves(size_t(views) * controls), of_frames(views);
-  for (int control = 0; control < controls; ++control) {
-    std::vector<double> one(controls, 0.0);
-    one[control] = 1;
-    spline.Evaluate(one, 1, of_frames);
-    for (int view = 0; view < views; ++view) {
-      curves[size_t(view) * controls + control] = of_frames[view];
-    }
-  }
-  return curves;
-}
-
 PixelBins BinsForPlanes(const Acquisition& acquisition) {
   const Detector& detector = acquisition.detector;
   const int bin = calibrate::ConsistencyBinning(detector);

@@ -25,9 +25,6 @@ struct SmoothShifts {
   std::string not_judged;
 };
 
-/// What each control point of a spline over so many views weighs at each: [view][control point].
-std::vector<double> CurvesOf(int views, const FrameSpline& spline);
-
 /// Shifts along u and v, cubic splines of `spans` spans, that make all pairs' differences
 /// (calibrate::ScanConsistency) least, from `moves`, with the constant move after them, a few times
 /// over. `lines`: the acquisition's, binned by BinsForPlanes.

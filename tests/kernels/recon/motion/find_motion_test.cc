@@ -107,7 +107,7 @@ TEST(MotionMemory, GrowsWithTheFinestLevel) {
   // Two volumes of float32 and what counts of them, at least.
   EXPECT_GT(small->host_bytes, 9 * 20 * 20 * 20);
   EXPECT_GT(small->device_bytes, 4 * 20 * 20 * 20);
-  search.levels.push_back({4, 40});
+  search.levels.push_back({4, 96});
   const auto large = MotionMemoryOf(scan.acquisition, search, TestRegistry(), *device);
   ASSERT_TRUE(large.ok());
   EXPECT_GT(large->host_bytes, small->host_bytes);

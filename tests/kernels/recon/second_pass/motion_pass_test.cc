@@ -123,7 +123,8 @@ TEST(MotionPass, TakesAMotionOut) {
   const SmallScan moved = Head(poses), still = Head(std::vector<RigidPose>(60));
   const Passed passed = Pass(moved);
   ASSERT_TRUE(passed.motion && passed.motion->moved);
-  EXPECT_THAT(passed.findings, ElementsAre(HasSubstr("from the mean pose are taken out")));
+  EXPECT_THAT(passed.findings, ElementsAre(AllOf(HasSubstr("from the mean pose are taken out"),
+                                                 HasSubstr("planes of pairs of frames "))));
   const auto device = OpenDevice("cpu");
   const auto plan = PlanOf(still, *device);
   const std::vector<float> truth = FirstVolume(still, *plan, *device);
