@@ -171,8 +171,9 @@ formats::BundleDescription Describe(const SimulateOptions& options, const Physic
       {"mu_water_per_mm", absl::StrCat(kMuWaterPerMm)},
       {"photons", absl::StrCat(options.noise.photons)},
       {"electronic_counts", absl::StrCat(options.noise.electronic_counts)},
-      {"seed", absl::StrCat(options.noise.seed)},
+      {"seed", absl::StrCat(options.seed)},
       {"subsamples", absl::StrCat(options.subsamples)}};
+  if (options.noise_seed) description["noise_seed"] = absl::StrCat(*options.noise_seed);
   if (frames != nullptr) {
     const PhysicsSetup& physics = frames->setup();
     const double kev = physics.effective_kev;
@@ -226,6 +227,8 @@ absl::Status WriteFrames(const SimulateOptions& options, const phantom::Phantom*
   const Shape3 shape{1, detector.rows, detector.columns};
   std::vector<float> line_integrals(shape.count());
   std::vector<uint16_t> counts(options.pixel == "counts" ? shape.count() : 0);
+  phantom::NoiseModel noise = options.noise;
+  noise.seed = options.noise_seed.value_or(options.seed);
   ProgressBar bar("projections", "frames", static_cast<int64_t>(trajectory.size()));
   for (size_t view = 0; view < trajectory.size(); ++view) {
     if (interrupt.happened()) return flags::Interrupted("interrupted; no acquisition was written");
@@ -237,8 +240,7 @@ absl::Status WriteFrames(const SimulateOptions& options, const phantom::Phantom*
       phantom::ProjectView(moved ? *moved : *object, trajectory[view], detector, options.subsamples,
                            pool, {line_integrals.data(), shape});
       if (!counts.empty()) {
-        phantom::ToCounts(line_integrals, options.i0, options.noise, static_cast<int>(view),
-                          counts);
+        phantom::ToCounts(line_integrals, options.i0, noise, static_cast<int>(view), counts);
       }
     }
     ISO_RETURN_IF_ERROR(sink.Append(counts.empty() ? std::as_bytes(std::span(line_integrals))
@@ -308,7 +310,9 @@ absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const SimulateOptions& o
   if (!options.sweep.empty() && !options.truth.empty()) {
     return flags::WrongUsage("--truth needs an object; in a --sweep there is none");
   }
-  return ReadPhysicsFile(options.physics, options.noise.seed);
+  ISO_ASSIGN_OR_RETURN(PhysicsSetup physics, ReadPhysicsFile(options.physics, options.seed));
+  physics.detector.noise_seed = options.noise_seed;
+  return physics;
 }
 
 /// Of --physics; none without.

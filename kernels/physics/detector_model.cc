@@ -106,7 +106,7 @@ DetectorMaps MakeDetectorMaps(const DetectorModel& model, const Detector& detect
 }
 
 std::vector<double> FrameDoses(const DetectorModel& model, int frames) {
-  phantom::Generator draws = GeneratorFor(model.seed, Draw::kDoses);
+  phantom::Generator draws = GeneratorFor(model.scan_seed(), Draw::kDoses);
   std::vector<double> doses(frames);
   for (int k = 0; k < frames; ++k) {
     const double flicker = 1 + model.dose_flicker * (2 * draws.Uniform() - 1);

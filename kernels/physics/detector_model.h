@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,7 +46,11 @@ struct DetectorModel {
   double dose_flicker = 0;  // half width of the uniform deviation of a frame's dose; 0 to 0.2
   double dose_swing = 0;    // amplitude of a slow deviation, one period in a sweep; 0 to 0.2
 
-  uint64_t seed = 1;  // of maps, defects, doses and noise
+  uint64_t seed = 1;  // of maps and defects
+  /// Of doses and noise, which every scan of a detector has others of; unset: seed.
+  std::optional<uint64_t> noise_seed{};
+
+  uint64_t scan_seed() const { return noise_seed.value_or(seed); }
 };
 
 /// Errors: INVALID_ARGUMENT with the field, its value and what is legal.

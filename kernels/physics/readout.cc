@@ -62,7 +62,7 @@ void Readout::Expose(std::span<const Reading> readings, double dose, ThreadPool&
   std::vector<phantom::Generator> draws;
   draws.reserve(detector_.rows);
   for (int v = 0; v < detector_.rows; ++v) {
-    draws.push_back(GeneratorFor(model_.seed, Draw::kNoise, frame_, v));
+    draws.push_back(GeneratorFor(model_.scan_seed(), Draw::kNoise, frame_, v));
   }
   pool.ParallelFor(detector_.rows, [&](int64_t v, int) {
     for (int64_t i = v * columns; i < (v + 1) * columns; ++i) {

@@ -45,13 +45,17 @@ struct Verdict {
   }
 };
 
-/// Why a measure of a baseline cannot be judged, as a sentence's end; empty: it can. A contrast
-/// that is not above its own tolerance would pass where the disc is gone.
+/// Why a measure of a baseline cannot be judged, as a sentence's end; empty: it can. A contrast to
+/// noise of less than twice its own tolerance would pass where a disc has lost half of it.
 std::string WhyNotJudged(const Measure& baseline);
 
 /// A verdict on each measure of the baseline that can be judged, in its order. Both have been
 /// checked.
 std::vector<Verdict> Compare(std::span<const Measure> baseline, std::span<const Measure> measures);
+/// Names of measures that the baseline does not have, so that none is judged: it was made before
+/// they were measured.
+std::vector<std::string> NotInBaseline(std::span<const Measure> baseline,
+                                       std::span<const Measure> measures);
 /// Whether there is one, and all are passed.
 bool Passed(std::span<const Verdict> verdicts);
 

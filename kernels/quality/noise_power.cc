@@ -7,14 +7,10 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
+#include "kernels/quality/detrend.h"
 
 namespace isocenter::quality {
 namespace {
-
-struct Extent {
-  int n[3];  // x, y, z
-  int count() const { return n[0] * n[1] * n[2]; }
-};
 
 absl::Status CheckRange(const char* what, int value, int least, int most) {
   if (value >= least && value <= most) return absl::OkStatus();
@@ -54,58 +50,10 @@ absl::StatusOr<std::vector<double>> Values(const VolumeView& volume, const Noise
   return values;
 }
 
-// Takes out the polynomial of second degree. On a grid that is symmetric about its middle 1, x, xy
-// and x² less its mean are at right angles to each other, so each is taken out by itself. Returns
-// how many there were.
-int Detrend(std::span<double> values, const Extent& e) {
-  std::vector<double> axis[3], square[3];
-  for (int a = 0; a < 3; ++a) {
-    double mean = 0;
-    for (int i = 0; i < e.n[a]; ++i) {
-      const double x = i - 0.5 * (e.n[a] - 1);
-      axis[a].push_back(x);
-      square[a].push_back(x * x);
-      mean += x * x / e.n[a];
-    }
-    for (double& s : square[a]) s -= mean;
-  }
-  using Term = std::array<const std::vector<double>*, 3>;
-  std::vector<Term> terms = {{}};
-  for (int a = 0; a < 3; ++a) {
-    if (e.n[a] < 3) continue;
-    Term first{}, second{};
-    first[a] = &axis[a];
-    second[a] = &square[a];
-    terms.push_back(first);
-    terms.push_back(second);
-    for (int b = 0; b < a; ++b) {
-      Term mixed = first;
-      mixed[b] = &axis[b];
-      if (e.n[b] >= 3) terms.push_back(mixed);
-    }
-  }
-  for (const Term& term : terms) {
-    const auto at = [&term](int a, int i) { return term[a] == nullptr ? 1.0 : (*term[a])[i]; };
-    double along = 0, norm = 0;
-    const auto visit = [&](auto&& use) {
-      size_t index = 0;
-      for (int k = 0; k < e.n[2]; ++k) {
-        for (int j = 0; j < e.n[1]; ++j) {
-          const double row = at(2, k) * at(1, j);
-          for (int i = 0; i < e.n[0]; ++i) use(values[index++], row * at(0, i));
-        }
-      }
-    };
-    visit([&](double& value, double t) { along += value * t, norm += t * t; });
-    visit([&](double& value, double t) { value -= along / norm * t; });
-  }
-  return static_cast<int>(terms.size());
-}
-
 using Complex = std::complex<double>;
 
 // The transform along one axis by its definition: blocks are small, and of any size.
-void TransformAxis(std::vector<Complex>& values, const Extent& e, int axis) {
+void TransformAxis(std::vector<Complex>& values, const BlockExtent& e, int axis) {
   const int n = e.n[axis];
   if (n == 1) return;
   std::vector<Complex> roots(n), line(n);
@@ -128,7 +76,7 @@ void TransformAxis(std::vector<Complex>& values, const Extent& e, int axis) {
 }
 
 // Adds a part's spectrum to `power`; returns the part's variance, its degrees of freedom put back.
-double AddSpectrum(std::span<double> values, const Extent& e, double voxel,
+double AddSpectrum(std::span<double> values, const BlockExtent& e, double voxel,
                    std::vector<double>& power) {
   const int terms = Detrend(values, e);
   const double kept = static_cast<double>(e.count()) / (e.count() - terms);
@@ -202,7 +150,7 @@ absl::StatusOr<NoisePower> MeasureNoisePower(const VolumeView& volume, const Noi
   }
   ISO_ASSIGN_OR_RETURN(std::vector<double> values, Values(volume, block, again));
   const Vec3 spacing = volume.grid.spacing;
-  const Extent part{{block.size, block.size, block.three_dimensional ? block.slices : 1}};
+  const BlockExtent part{{block.size, block.size, block.three_dimensional ? block.slices : 1}};
   const int parts = block.three_dimensional ? 1 : block.slices;
   NoisePower result{.nx = part.n[0],
                     .ny = part.n[1],

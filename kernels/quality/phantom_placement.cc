@@ -11,6 +11,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/quality/body_outline.h"
+#include "kernels/quality/handedness.h"
 
 namespace isocenter::quality {
 namespace {
@@ -184,6 +185,7 @@ absl::StatusOr<PhantomPlace> PlacePhantom(const VolumeView& volume, const Qualit
                         "phantom \"%s\", and are the voxels in Hounsfield units?",
                         place.insert_deviation_hu, kMostDeviation, phantom.name));
   }
+  ISO_RETURN_IF_ERROR(CheckHandedness(volume, phantom, place.placement));
   const Vec3 axis = place.placement.Turn({0, 0, 1}), x = place.placement.Turn({1, 0, 0});
   const double upright = std::min(1.0, std::abs(Dot(axis, Normal(volume.grid))));
   place.tilt_deg = RadiansToDegrees(std::acos(upright));

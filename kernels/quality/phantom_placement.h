@@ -25,8 +25,8 @@ struct PhantomPlace {
 /// Of the ways in which that fits, the one in which the inserts are what they should be. Errors:
 /// NOT_FOUND, with what is missing where, for a volume that does not hold the phantom;
 /// INVALID_ARGUMENT, with the value and what is legal: a tilt above 10°, modules outside of the
-/// volume, inserts that are farther than 400 HU from what they should be, and a slice between the
-/// modules whose voxels are all the same.
+/// volume, inserts that are farther than 400 HU from what they should be, a slice between the
+/// modules whose voxels are all the same, and a volume that is mirrored (CheckHandedness).
 absl::StatusOr<PhantomPlace> PlacePhantom(const VolumeView& volume, const QualityPhantom& phantom);
 
 }  // namespace isocenter::quality

@@ -36,7 +36,7 @@ class Measuring {
             PhantomStudy& study)
       : volume_(volume), phantom_(phantom), again_(again), study_(study) {}
 
-  absl::Status SecondScan(bool other_frames);
+  absl::Status SecondScan();
   void Inserts();
   void Edges();
   void Wire();
@@ -134,7 +134,7 @@ NoiseBlock Measuring::BlockOf(const PhantomModule& module) const {
           .slices = std::clamp(along, 1, kMostSlices)};
 }
 
-absl::Status Measuring::SecondScan(bool other_frames) {
+absl::Status Measuring::SecondScan() {
   for (const PhantomModule& module : ModulesOf(phantom_, Kind::kUniform)) {
     const NoiseBlock block = BlockOf(module);
     const auto noise = MeasureSecondScan(volume_, *again_, block);
@@ -143,7 +143,7 @@ absl::Status Measuring::SecondScan(bool other_frames) {
       if (MeasureNoisePower(volume_, block, again_).ok()) return noise.status();
       continue;  // there is no noise power then, which `unmeasured` tells with the reason
     }
-    ISO_RETURN_IF_ERROR(CheckSecondScan(*noise, other_frames));
+    ISO_RETURN_IF_ERROR(CheckSecondScan(*noise));
     study_.second_scan = *noise;
   }
   return absl::OkStatus();
@@ -218,7 +218,7 @@ void Measuring::Tasks() {
 }  // namespace
 
 absl::StatusOr<PhantomStudy> StudyPhantom(const VolumeView& volume, const QualityPhantom& phantom,
-                                          const VolumeView* again, bool other_frames) {
+                                          const VolumeView* again) {
   if (again != nullptr && !(again->grid == volume.grid)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "the second scan has %d x %d x %d voxels or another place; legal is the grid of the first, "
@@ -229,7 +229,7 @@ absl::StatusOr<PhantomStudy> StudyPhantom(const VolumeView& volume, const Qualit
   PhantomStudy study;
   ISO_ASSIGN_OR_RETURN(study.place, PlacePhantom(volume, phantom));
   Measuring measuring(volume, phantom, again, study);
-  if (again != nullptr) ISO_RETURN_IF_ERROR(measuring.SecondScan(other_frames));
+  if (again != nullptr) ISO_RETURN_IF_ERROR(measuring.SecondScan());
   measuring.Inserts();
   measuring.Edges();
   measuring.Wire();

@@ -67,11 +67,9 @@ struct PhantomStudy {
 };
 
 /// With `again`, a second scan of the phantom on the same grid, the noise power is that of half of
-/// their difference squared; `other_frames`: it is known to be of frames of its own. A part that
-/// cannot be measured is in `unmeasured`. Errors: those of PlacePhantom; INVALID_ARGUMENT for a
-/// second scan on another grid; those of CheckSecondScan.
+/// their difference squared. A part that cannot be measured is in `unmeasured`. Errors: those of
+/// PlacePhantom; INVALID_ARGUMENT for a second scan on another grid; those of CheckSecondScan.
 absl::StatusOr<PhantomStudy> StudyPhantom(const VolumeView& volume, const QualityPhantom& phantom,
-                                          const VolumeView* again = nullptr,
-                                          bool other_frames = false);
+                                          const VolumeView* again = nullptr);
 
 }  // namespace isocenter::quality

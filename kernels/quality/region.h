@@ -52,6 +52,14 @@ struct Uniformity {
   /// (most - least) / (most + least) of the five means plus 1000: attenuation, of which air has
   /// none.
   double integral_non_uniformity = 0;
+
+  /// With their signs, HU. The middle less the mean of the edges: below 0 where the middle is dark.
+  double cupping() const {
+    return center.mean - 0.25 * (edge_means[0] + edge_means[1] + edge_means[2] + edge_means[3]);
+  }
+  /// From edge to edge, across and up.
+  double gradient_across() const { return edge_means[0] - edge_means[2]; }
+  double gradient_up() const { return edge_means[1] - edge_means[3]; }
 };
 /// Of five regions of 0.12 of the disc's radius: in its middle, and four that touch its edge from
 /// inside. Errors: those of VisitRod.

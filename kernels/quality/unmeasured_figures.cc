@@ -28,7 +28,10 @@ void AddFiguresOf(const PhantomModule& module, std::vector<Figure>& figures) {
     case Kind::kUniform:
       for (const char* name : {"water_hu", "noise_hu"}) figures.push_back({name, "noise"});
       figures.push_back({"non_uniformity_hu", "uniformity"});
-      figures.push_back({"integral_non_uniformity", "uniformity"});
+      for (const char* name :
+           {"integral_non_uniformity", "cupping_hu", "gradient_x_hu", "gradient_y_hu"}) {
+        figures.push_back({name, "uniformity"});
+      }
       figures.push_back({"nps_mean_per_mm", "nps"});
       return;
     case Kind::kInsert:

@@ -88,7 +88,11 @@ absl::Status Calibrate(const Options& options) {
       CheckTubeVoltage(options.kv ? "--kv" : absl::StrCat(flat.where(), ": the tube voltage"), kv));
   const v1::CalibrationSet label = LabelOf(options, dark.detector(), kv);
   ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(label));
-  ISO_RETURN_IF_ERROR(ops::CheckAirStrips({.columns = options.air_columns}, dark.detector()));
+  if (const absl::Status legal =
+          ops::CheckAirStrips({.columns = options.air_columns}, dark.detector());
+      !legal.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--air-columns: ", legal.message()));
+  }
   for (const SweepSource* sweep : {&dark, &flat}) {
     ISO_RETURN_IF_ERROR(CheckLabel(label, *sweep,
                                    options.kv

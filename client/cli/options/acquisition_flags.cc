@@ -1,9 +1,10 @@
 #include "client/cli/options/acquisition_flags.h"
 
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
-#include "client/cli/output/warning_printer.h"
 #include "client/cli/output/warnings.h"
 #include "client/flags/wrong_usage.h"
 #include "client/formats/acquisition_input.h"
@@ -73,10 +74,10 @@ absl::StatusOr<std::optional<VolumeGrid>> ChosenGrid(const AcquisitionFlags& fla
   if (flags.grid.empty()) return std::nullopt;
   const double s = flags.voxel_mm;
   if (s < kLeastUsualVoxelMm || s > kMostUsualVoxelMm) {
-    WarningPrinter().Print(absl::StrFormat(
+    PrintWarnings(std::vector<std::string>{absl::StrFormat(
         "--voxel-mm is %g; usual is %g to %g, in millimetres: detectors of C-arms resolve nothing "
         "finer, and what is coarser hides what is looked for",
-        s, kLeastUsualVoxelMm, kMostUsualVoxelMm));
+        s, kLeastUsualVoxelMm, kMostUsualVoxelMm)});
   }
   return CenteredGrid(flags.grid[0], flags.grid[1], flags.grid[2], {s, s, s});
 }

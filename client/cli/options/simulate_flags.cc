@@ -175,12 +175,17 @@ void AddPixelFlags(flags::Command command, SimulateOptions& o) {
       .AddSetter<uint64_t>(
           "--seed",
           [&o](uint64_t seed) {
-            o.noise.seed = seed;
+            o.seed = seed;
             o.trajectory.seed = seed;
             o.motion.seed = seed;
             o.organ.curve.seed = seed;
           },
           "of noise, wobble, motion, cycles and the detector's faults (default 1)")
+      .Range(uint64_t{0}, std::numeric_limits<uint64_t>::max());
+  command
+      .AddSetter<uint64_t>(
+          "--noise-seed", [&o](uint64_t seed) { o.noise_seed = seed; },
+          "of noise and doses alone: another scan by the same detector and arm (default: --seed)")
       .Range(uint64_t{0}, std::numeric_limits<uint64_t>::max());
 }
 

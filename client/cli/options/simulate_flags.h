@@ -35,8 +35,10 @@ struct SimulateOptions {
   std::vector<int> detector{620, 480};
   double pitch_mm = 0.616;
   std::string pixel = "counts";
-  double i0 = 60000;  // leaves room for the noise of unattenuated pixels
-  phantom::NoiseModel noise;
+  double i0 = 60000;          // leaves room for the noise of unattenuated pixels
+  phantom::NoiseModel noise;  // its seed: noise_seed, else seed
+  uint64_t seed = 1;
+  std::optional<uint64_t> noise_seed;
   std::string physics;
   std::string scatter_backend = "cpu";  // follows the photons of the physics' scatter
   int64_t scatter_memory_mib = 0;       // of a device; 0: all

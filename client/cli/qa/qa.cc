@@ -227,6 +227,11 @@ absl::StatusOr<std::vector<Verdict>> Against(const Baseline& baseline, const Opt
     std::fprintf(stderr, "isocenter: not told by both the scan and %s, and not compared: %s\n",
                  options.baseline.c_str(), absl::StrJoin(untold, ", ").c_str());
   }
+  if (const auto missing = quality::NotInBaseline(baseline.measures, measures); !missing.empty()) {
+    std::fprintf(stderr,
+                 "isocenter: not in %s, and not judged: %s; a baseline that is made now has them\n",
+                 options.baseline.c_str(), absl::StrJoin(missing, ", ").c_str());
+  }
   MarkNotComparable(changes, verdicts);
   return verdicts;
 }
@@ -271,14 +276,13 @@ std::string Table(const std::vector<Measure>& measures, const std::vector<Verdic
   return FormatTable(rows);
 }
 
-/// A line for each reason, which several figures may have: in other numbers alone, it is the same.
+/// A line for each reason, which several figures may have.
 void PrintReasons(const char* what,
                   const std::vector<std::pair<std::string, std::string>>& figures) {
   std::vector<std::pair<std::string, std::string>> lines;
   for (const auto& [name, why] : figures) {
-    const auto same = std::ranges::find_if(lines, [&, shape = ShapeOf(why)](const auto& line) {
-      return ShapeOf(line.second) == shape;
-    });
+    const auto same = std::ranges::find_if(
+        lines, [&text = why](const auto& line) { return line.second == text; });
     if (same == lines.end()) {
       lines.emplace_back(name, why);
     } else {
@@ -370,8 +374,7 @@ absl::Status Qa(const Options& options) {
   }
   const QualityPhantom phantom = PhantomOf(options);
   const absl::StatusOr<quality::PhantomStudy> made = quality::StudyPhantom(
-      {volume.grid, volume.view()}, phantom, again_view ? &*again_view : nullptr,
-      again && formats::OtherFrames(again->facts, scan.conditions.facts));
+      {volume.grid, volume.view()}, phantom, again_view ? &*again_view : nullptr);
   // A phantom that is not in the volume is no name of something that is not there.
   if (absl::IsNotFound(made.status())) {
     return absl::FailedPreconditionError(made.status().message());

@@ -34,11 +34,6 @@ std::string OneLine(absl::string_view value) {
   return line;
 }
 
-absl::string_view SchemeOf(const VolumeFacts& facts) {
-  const absl::string_view frames = facts.frames;
-  return frames.substr(0, frames.find(' '));
-}
-
 }  // namespace
 
 std::string FramesOf(absl::string_view scheme, absl::string_view identity) {
@@ -50,11 +45,6 @@ std::string FramesOfJob(absl::string_view job_id) { return FramesOf(kJobScheme, 
 
 bool SameFrames(const VolumeFacts& a, const VolumeFacts& b) {
   return !a.frames.empty() && a.frames == b.frames;
-}
-
-bool OtherFrames(const VolumeFacts& a, const VolumeFacts& b) {
-  return !a.frames.empty() && SchemeOf(a) == SchemeOf(b) && SchemeOf(a) != kJobScheme &&
-         a.frames != b.frames;
 }
 
 std::string FactLines(const VolumeFacts& facts) {

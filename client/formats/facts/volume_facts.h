@@ -31,9 +31,6 @@ std::string FramesOf(absl::string_view scheme, absl::string_view identity);
 
 /// Both are known, and the same frames.
 bool SameFrames(const VolumeFacts& a, const VolumeFacts& b);
-/// Both are known in the same scheme, and are others. Jobs are no such scheme: frames may have been
-/// sent twice.
-bool OtherFrames(const VolumeFacts& a, const VolumeFacts& b);
 
 /// Lines of a MetaImage's header, of what is known; values without line ends.
 std::string FactLines(const VolumeFacts& facts);

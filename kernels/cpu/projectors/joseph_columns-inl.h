@@ -2,7 +2,7 @@
 // voxels along z, as on every C-arm: the rays are set up once, then all of them go from plane to
 // plane together. In a plane they lie on a line that rarely leaves two columns of voxels, of which
 // each block of rows reads a short run into registers and picks its samples there. Included once
-// per target by Highway's foreach_target, for targets that can permute across a register.
+// per target by Highway's foreach_target, for AVX2: nobody has run it on AVX-512 (ADR 0144).
 
 #if defined(ISOCENTER_KERNELS_CPU_JOSEPH_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ISOCENTER_KERNELS_CPU_JOSEPH_COLUMNS_INL_H_
@@ -19,7 +19,7 @@
 #include "hwy/highway.h"
 #include "kernels/cpu/projectors/project_columns-inl.h"
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if HWY_TARGET == HWY_AVX2
 
 HWY_BEFORE_NAMESPACE();
 namespace isocenter::cpu {
@@ -53,11 +53,7 @@ struct HWY_ALIGN_MAX JosephBlock {
 
 // The first lane in all lanes.
 HWY_INLINE VI FirstInAll(VI value) {
-#if HWY_TARGET == HWY_AVX3
-  return VI{_mm512_broadcastd_epi32(_mm512_castsi512_si128(value.raw))};
-#else
   return VI{_mm256_broadcastd_epi32(_mm256_castsi256_si128(value.raw))};
-#endif
 }
 
 // Less than float32 knows of where a ray is, in voxels.
@@ -248,5 +244,5 @@ HWY_INLINE bool AddJosephColumn(const ForwardJob& job, const RayView& view, int 
 }  // namespace isocenter::cpu
 HWY_AFTER_NAMESPACE();
 
-#endif  // AVX3 or AVX2
+#endif  // AVX2
 #endif  // per-target include guard

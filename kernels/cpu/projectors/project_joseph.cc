@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace isocenter::cpu {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if HWY_TARGET == HWY_AVX2
 void ForwardJoseph(const ForwardJob& job) {
   std::vector<JosephBlock> blocks;
   const GridVoxels voxels{job.voxels};

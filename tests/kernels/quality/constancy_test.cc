@@ -6,6 +6,7 @@ namespace isocenter::quality {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::vector<Measure> kBaseline = {{"noise_hu", 20, 2}, {"water_hu", 1, 4}};
@@ -28,24 +29,65 @@ TEST(Constancy, WhatIsNotMeasuredHasNotPassed) {
   EXPECT_FALSE(Passed(verdicts));
 }
 
-// A disc that is gone has 0: it must not pass.
-TEST(Constancy, AContrastWithinItsToleranceIsNotJudged) {
-  const std::vector<Measure> baseline = {{"cnr_low-10", 0.4, 0.6}, {"cnr_low-30", 1.6, 0.6}};
-  const std::vector<Measure> gone = {{"cnr_low-10", 0}, {"cnr_low-30", 0}};
+// A disc that has lost nine tenths of its contrast must not pass.
+TEST(Constancy, AContrastThatMayLoseHalfIsNotJudged) {
+  const std::vector<Measure> baseline = {{"cnr_low-10", 0.65, 0.6}, {"cnr_low-30", 1.6, 0.6}};
+  const std::vector<Measure> lost = {{"cnr_low-10", 0.065}, {"cnr_low-30", 0.8}};
   EXPECT_THAT(WhyNotJudged(baseline[0]),
-              AllOf(HasSubstr("it is 0.40 at the baseline"), HasSubstr("tolerance of 0.60"),
+              AllOf(HasSubstr("it is 0.65 at the baseline"), HasSubstr("tolerance of 0.60"),
+                    HasSubstr("legal for a figure that is judged is 1.20 or more"),
                     HasSubstr("--tolerance cnr_low-10=30%")));
   EXPECT_EQ(WhyNotJudged(baseline[1]), "");
-  const auto verdicts = Compare(baseline, gone);
+  const auto verdicts = Compare(baseline, lost);
   ASSERT_EQ(verdicts.size(), 1u);
   EXPECT_EQ(verdicts[0].name, "cnr_low-30");
   EXPECT_FALSE(Passed(verdicts));
   std::vector<Measure> closer = {baseline[0]};
-  EXPECT_TRUE(Compare(closer, gone).empty());
-  EXPECT_FALSE(Passed(Compare(closer, gone)));
+  EXPECT_TRUE(Compare(closer, lost).empty());
+  EXPECT_FALSE(Passed(Compare(closer, lost)));
   ASSERT_TRUE(SetTolerance("cnr_low-10=30%", closer).ok());
-  EXPECT_FALSE(Passed(Compare(closer, gone)));
-  EXPECT_TRUE(Passed(Compare(closer, std::vector<Measure>{{"cnr_low-10", 0.3}})));
+  EXPECT_FALSE(Passed(Compare(closer, lost)));
+  EXPECT_TRUE(Passed(Compare(closer, std::vector<Measure>{{"cnr_low-10", 0.5}})));
+}
+
+// Whatever is judged by the tolerances of docs/qa.md would not pass at half of its contrast.
+TEST(Constancy, NoJudgedContrastPassesAtHalf) {
+  PhantomStudy study;
+  for (int i = 1; i < 60; ++i) {
+    study.low_contrasts = {{.name = "low-30", .cnr = 0.1 * i}};
+    const std::vector<Measure> baseline = MeasuresOf(study);
+    study.low_contrasts.front().cnr *= 0.49;
+    EXPECT_FALSE(Passed(Compare(baseline, MeasuresOf(study)))) << i;
+  }
+}
+
+// 4 HU too dark in the middle at the baseline and 4 HU too bright now are the same without a sign.
+TEST(Constancy, CuppingAndGradientsHaveTheirSigns) {
+  PhantomStudy study;
+  study.uniformity = Uniformity{.center = {.mean = -4.2}, .non_uniformity = 4.2};
+  const std::vector<Measure> baseline = MeasuresOf(study);
+  study.uniformity->center.mean = 4.3;
+  study.uniformity->non_uniformity = 4.3;
+  std::vector<std::string> failed;
+  for (const Verdict& verdict : Compare(baseline, MeasuresOf(study))) {
+    if (!verdict.passed()) failed.push_back(verdict.name);
+  }
+  EXPECT_THAT(failed, ElementsAre("cupping_hu"));
+  study.uniformity = Uniformity{.edge_means = {3, 0, -3, 0}, .non_uniformity = 3};
+  const std::vector<Measure> right = MeasuresOf(study);
+  study.uniformity = Uniformity{.edge_means = {-3, 0, 3, 0}, .non_uniformity = 3};
+  failed.clear();
+  for (const Verdict& verdict : Compare(right, MeasuresOf(study))) {
+    if (!verdict.passed()) failed.push_back(verdict.name);
+  }
+  EXPECT_THAT(failed, ElementsAre("gradient_x_hu"));
+}
+
+// A baseline that was made before a figure was measured judges what it has, and that is said.
+TEST(Constancy, WhatTheBaselineDoesNotHaveIsNamed) {
+  const std::vector<Measure> now = {{"noise_hu", 20}, {"cupping_hu", 9}, {"water_hu", 1}};
+  EXPECT_TRUE(Passed(Compare(kBaseline, now)));
+  EXPECT_THAT(NotInBaseline(kBaseline, now), ElementsAre("cupping_hu"));
 }
 
 TEST(Constancy, TolerancesAreSetByName) {

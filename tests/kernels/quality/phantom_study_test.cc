@@ -122,6 +122,45 @@ TEST(Study, FindsAPhantomThatLiesOtherwise) {
   EXPECT_NEAR(Value(measures, "mtf50_edge_per_mm"), HalfOf(recipe), 0.02 * HalfOf(recipe));
 }
 
+/// The same voxels, the other way round along an axis (0: x, 1: y, 2: z).
+MadeScan Mirrored(const MadeScan& scan, int axis) {
+  const VolumeGrid& grid = scan.grid;
+  MadeScan mirrored = scan;
+  for (int k = 0; k < grid.nz; ++k) {
+    for (int j = 0; j < grid.ny; ++j) {
+      for (int i = 0; i < grid.nx; ++i) {
+        const int x = axis == 0 ? grid.nx - 1 - i : i, y = axis == 1 ? grid.ny - 1 - j : j,
+                  z = axis == 2 ? grid.nz - 1 - k : k;
+        mirrored.voxels[(int64_t{k} * grid.ny + j) * grid.nx + i] =
+            scan.voxels[(int64_t{z} * grid.ny + y) * grid.nx + x];
+      }
+    }
+  }
+  return mirrored;
+}
+
+TEST(Study, NamesAMirroredVolume) {
+  const MadeScan catphan =
+      MakeScan("catphan", 100, {.voxel_mm = 1.2, .nx = 184, .nz = 106, .middle = {0.1, 0.3, -20}});
+  MadeScan noisy = Clean();
+  AddNoise({.noise = 60}, noisy);
+  for (const int axis : {0, 1, 2}) {
+    for (const MadeScan* scan : {&Clean(), static_cast<const MadeScan*>(&noisy)}) {
+      const auto status = StudyPhantom(Mirrored(*scan, axis).view(), QualityTable(80)).status();
+      EXPECT_THAT(std::string(status.message()), HasSubstr("the volume is mirrored")) << axis;
+    }
+    const auto status = StudyPhantom(Mirrored(catphan, axis).view(), CatphanTable(100)).status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("the volume is mirrored")) << axis;
+  }
+  // Turned about an axis it is no mirror image: two mirrors are none.
+  for (const int axis : {0, 1}) {
+    const MadeScan turned = Mirrored(Mirrored(Clean(), axis), 2);
+    const auto study = StudyPhantom(turned.view(), QualityTable(80));
+    ASSERT_TRUE(study.ok()) << study.status();
+    EXPECT_TRUE(study->sphere.has_value());
+  }
+}
+
 TEST(Study, SaysWhatIsNotThere) {
   const QualityPhantom table = QualityTable(80);
   const auto refused = [&](const MadeScan& scan) {
@@ -219,6 +258,9 @@ TEST(Study, SaysWhyAFigureIsNotThere) {
                             "noise_hu",
                             "non_uniformity_hu",
                             "integral_non_uniformity",
+                            "cupping_hu",
+                            "gradient_x_hu",
+                            "gradient_y_hu",
                             "insert_air_hu",
                             "insert_fat_hu",
                             "linearity_slope",

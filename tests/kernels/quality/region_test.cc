@@ -51,6 +51,18 @@ TEST(Uniformity, IsThatOfACup) {
   // The centres of the edges are 22 mm out; the mean of r² in a disc adds the same to all.
   EXPECT_NEAR(result->non_uniformity, 48.4, 1);
   EXPECT_NEAR(result->integral_non_uniformity, 48.4 / (2000 + 48.4), 0.001);
+  EXPECT_NEAR(result->cupping(), -48.4, 1);  // its middle is dark
+  EXPECT_NEAR(result->gradient_across(), 0, 0.1);
+}
+
+TEST(Uniformity, HasTheSignsOfASlope) {
+  const MadeVolume made(kGrid, [](Vec3 p) { return 0.2 * p.x - 0.1 * p.y; });
+  const auto result = MeasureUniformity(made.view(), {.radius_mm = 25, .half_height_mm = 6});
+  ASSERT_TRUE(result.ok()) << result.status();
+  // From edge to edge 44 mm.
+  EXPECT_NEAR(result->gradient_across(), 8.8, 0.1);
+  EXPECT_NEAR(result->gradient_up(), -4.4, 0.1);
+  EXPECT_NEAR(result->cupping(), 0, 0.1);
 }
 
 TEST(Contrast, IsInUnitsOfTheNoise) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/base/units.h"
 #include "kernels/quality/phantom_study.h"
 #include "tests/kernels/quality/made_phantom.h"
 
@@ -24,10 +25,34 @@ MadeScan Noisy(double noise, uint64_t seed, double noise_blur_mm = 1.2) {
   return scan;
 }
 
-absl::StatusOr<PhantomStudy> Study(const MadeScan& scan, const MadeScan& again,
-                                   bool other_frames = false) {
+absl::StatusOr<PhantomStudy> Study(const MadeScan& scan, const MadeScan& again) {
   const VolumeView view = again.view();
-  return StudyPhantom(scan.view(), QualityTable(80), &view, other_frames);
+  return StudyPhantom(scan.view(), QualityTable(80), &view);
+}
+
+/// Turned about the world's axis, and moved by voxels along x; linear between voxels.
+MadeScan Turned(const MadeScan& scan, double degrees, double move) {
+  const VolumeGrid& grid = scan.grid;
+  const double c = std::cos(DegreesToRadians(degrees)), s = std::sin(DegreesToRadians(degrees));
+  MadeScan turned = scan;
+  for (int k = 0; k < grid.nz; ++k) {
+    for (int j = 0; j < grid.ny; ++j) {
+      for (int i = 0; i < grid.nx; ++i) {
+        const Vec3 p = grid.VoxelToWorld(i, j, k);
+        const Vec3 at = grid.WorldToVoxel({c * p.x - s * p.y, s * p.x + c * p.y, p.z});
+        const double x = std::clamp(at.x + move, 0.0, grid.nx - 1.001);
+        const double y = std::clamp(at.y, 0.0, grid.ny - 1.001);
+        const int x0 = static_cast<int>(x), y0 = static_cast<int>(y);
+        const auto row = [&](int j0) {
+          const float* line = &scan.voxels[(int64_t{k} * grid.ny + j0) * grid.nx + x0];
+          return line[0] + (x - x0) * (line[1] - line[0]);
+        };
+        turned.voxels[(int64_t{k} * grid.ny + j) * grid.nx + i] =
+            static_cast<float>(row(y0) + (y - y0) * (row(y0 + 1) - row(y0)));
+      }
+    }
+  }
+  return turned;
 }
 
 TEST(SecondScan, OfItsOwnNoiseIsOneAndOfTheSameIsNot) {
@@ -58,34 +83,74 @@ TEST(SecondScan, OfItsOwnNoiseIsOneAndOfTheSameIsNot) {
   }
 }
 
+/// Whatever the files say of their frames.
+TEST(SecondScan, TheSameNoiseTurnedOrMovedIsRefused) {
+  const MadeScan first = Noisy(60, 1);
+  for (const auto& [degrees, move] :
+       {std::pair(1.0, 0.0), std::pair(-1.7, 0.3), std::pair(0.0, 0.9), std::pair(0.5, -0.6)}) {
+    const auto turned = Study(first, Turned(first, degrees, move));
+    ASSERT_EQ(turned.status().code(), absl::StatusCode::kFailedPrecondition) << degrees;
+    std::printf("%s\n", std::string(turned.status().message()).c_str());
+    EXPECT_THAT(std::string(turned.status().message()), HasSubstr("with the second turned by"));
+  }
+  // The noise of another scan stays another's wherever it is looked for.
+  const auto other = Study(first, Turned(Noisy(70, 2), 1, 0));
+  ASSERT_TRUE(other.ok()) << other.status();
+  std::printf("two scans, one turned: %.3f at most\n", other->second_scan->closest.value);
+  EXPECT_LT(other->second_scan->noise_correlation(), 0.15);
+}
+
 TEST(SecondScan, OfOtherNoiseOrNoneIsRefused) {
   const auto softer = Study(Noisy(60, 1), Noisy(40, 2));
   EXPECT_THAT(std::string(softer.status().message()), HasSubstr("a ratio of at most 1.25"));
   EXPECT_FALSE(Study(Noisy(60, 1), Clean()).ok());
 }
 
-/// Rings are in both scans, and the difference is there to take them out: legal where the frames
-/// are known to be others.
-TEST(SecondScan, StructureOfBothIsTakenOutWhereTheFramesAreOthers) {
-  MadeScan first = Noisy(60, 1), second = Noisy(60, 2);
-  const VolumeGrid& grid = first.grid;
+void AddRings(MadeScan& scan, double amplitude, bool whole) {
+  const VolumeGrid& grid = scan.grid;
   for (int64_t i = 0; i < grid.voxels(); ++i) {
     const Vec3 at = grid.VoxelToWorld(i % grid.nx, i / grid.nx % grid.ny, 0);
-    const auto ring = static_cast<float>(40 * std::sin(1.9 * std::hypot(at.x, at.y)));
-    first.voxels[i] += ring;
-    second.voxels[i] += ring;
+    const double share = whole ? 1 : 0.5 * (1 + std::cos(std::atan2(at.y, at.x)));
+    scan.voxels[i] +=
+        static_cast<float>(amplitude * share * std::sin(1.9 * std::hypot(at.x, at.y)));
   }
-  EXPECT_FALSE(Study(first, second).ok());
-  const auto known = Study(first, second, true);
+}
+
+/// Rings are in both scans, and the difference is there to take them out.
+TEST(SecondScan, RingsOfBothAreTakenOut) {
+  MadeScan first = Noisy(60, 1), second = Noisy(60, 2);
+  AddRings(first, 40, true);
+  AddRings(second, 40, true);
+  const auto known = Study(first, second);
   ASSERT_TRUE(known.ok()) << known.status();
+  std::printf("rings: %.2f alike, rings have %.2f, noise %.2f\n", known->second_scan->correlation,
+              known->second_scan->rings, known->second_scan->noise_correlation());
+  EXPECT_GT(known->second_scan->correlation, kMostCorrelation);
   const auto without = Study(Noisy(60, 1), Noisy(60, 2));
   EXPECT_NEAR(known->nps->variance, without->nps->variance, 1e-3 * without->nps->variance);
-  EXPECT_GT(known->second_scan->correlation, kMostCorrelation);
-  // Whoever says so: what is nearly all alike is no second scan.
+  // Rings do not hide that the noise is one.
+  EXPECT_FALSE(Study(first, Turned(first, 1, 0)).ok());
   MadeScan nearly = first;
-  for (int64_t i = 0; i < grid.voxels(); ++i) nearly.voxels[i] += 0.01F * second.voxels[i];
-  const auto same = Study(first, nearly, true);
-  EXPECT_THAT(std::string(same.status().message()), HasSubstr("legal is at most 0.9"));
+  for (size_t i = 0; i < nearly.voxels.size(); ++i) nearly.voxels[i] += 0.3F * second.voxels[i];
+  EXPECT_FALSE(Study(first, nearly).ok());
+  // Half rings, as of a short scan.
+  MadeScan half_first = Noisy(60, 1), half_second = Noisy(60, 2);
+  AddRings(half_first, 40, false);
+  AddRings(half_second, 40, false);
+  const auto half = Study(half_first, half_second);
+  EXPECT_TRUE(half.ok()) << half.status();
+}
+
+/// Structure that is no ring about the isocentre cannot be told from noise of the same frames.
+TEST(SecondScan, OtherStructureOfBothIsRefused) {
+  MadeScan first = Noisy(60, 1), second = Noisy(60, 2);
+  const MadeScan common = Noisy(60, 3);
+  for (size_t i = 0; i < first.voxels.size(); ++i) {
+    first.voxels[i] += common.voxels[i] - Clean().voxels[i];
+    second.voxels[i] += common.voxels[i] - Clean().voxels[i];
+  }
+  EXPECT_THAT(std::string(Study(first, second).status().message()),
+              HasSubstr("or show the same structure"));
 }
 
 }  // namespace
