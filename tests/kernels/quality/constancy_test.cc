@@ -83,6 +83,20 @@ TEST(Constancy, CuppingAndGradientsHaveTheirSigns) {
   EXPECT_THAT(failed, ElementsAre("gradient_x_hu"));
 }
 
+// At 13 HU of noise, gradients of two good scans differed by 5 HU.
+TEST(Constancy, CuppingAndGradientsWithinTheNoisePass) {
+  PhantomStudy study;
+  study.uniformity =
+      Uniformity{.center = {.mean = 0, .standard_deviation = 13}, .edge_means = {1.8, 0, -1.9, 0}};
+  const std::vector<Measure> baseline = MeasuresOf(study);
+  study.uniformity->edge_means[0] = -0.7;
+  study.uniformity->edge_means[2] = 0.6;
+  EXPECT_TRUE(Passed(Compare(baseline, MeasuresOf(study))));
+  study.uniformity->edge_means[0] = -10;
+  study.uniformity->edge_means[2] = 2;
+  EXPECT_FALSE(Passed(Compare(baseline, MeasuresOf(study))));
+}
+
 // A baseline that was made before a figure was measured judges what it has, and that is said.
 TEST(Constancy, WhatTheBaselineDoesNotHaveIsNamed) {
   const std::vector<Measure> now = {{"noise_hu", 20}, {"cupping_hu", 9}, {"water_hu", 1}};
