@@ -12,12 +12,9 @@ namespace isocenter::scatter {
 /// Below this a voxel is air, from kBoneHu on bone; between, water.
 inline constexpr double kAirHu = -700, kBoneHu = 250;
 
-/// The grid of cells that are `merge` voxels wide along each axis, the last ones beyond the volume.
-VolumeGrid CellsOf(const VolumeGrid& voxels, int merge);
-
-/// Voxels, [z][y][x] of a grid along the world's axes, of the density with which their tissue
-/// attenuates as their HU say at the beam's effective energy; cells are their means.
-Object MakeObject(const VolumeGrid& voxels, int merge, HostView3<const float> hounsfield,
-                  const Beam& beam, const CrossSections& sections);
+/// Cells are the voxels, [z][y][x] of a grid along the world's axes, of the density with which
+/// their tissue attenuates as their HU say at the beam's effective energy.
+Object MakeObject(const VolumeGrid& grid, HostView3<const float> hounsfield, const Beam& beam,
+                  const CrossSections& sections);
 
 }  // namespace isocenter::scatter

@@ -1,4 +1,4 @@
-// An object as coarse cells of water and bone.
+// An object as cells of water and bone.
 #pragma once
 
 #include <array>

@@ -15,7 +15,6 @@
 namespace isocenter::recon {
 namespace {
 
-constexpr int kMerge = 2;  // voxels of the coarse volume in a cell, along each axis
 constexpr uint64_t kSeed = 1;
 constexpr double kObject = 0.1;  // rays of a line integral above this meet the object
 
@@ -101,7 +100,7 @@ absl::Status ScatterPass::Estimate() {
   const HostView3<float> volume(volume_.data(), coarse.grid.shape());
   EvenOutSlices(plan_, matrices_, volume);
   const scatter::Object object =
-      scatter::MakeObject(coarse.grid, kMerge, volume, plan_.beam, *plan_.sections);
+      scatter::MakeObject(coarse.grid, volume, plan_.beam, *plan_.sections);
   const bool last = ++round_ == kRounds || frames_ == Frames::kPrimary;
   // A round before the last one is there to make the next volume.
   ISO_RETURN_IF_ERROR(FollowAll(object, last ? plan_.photons : plan_.photons / 4));

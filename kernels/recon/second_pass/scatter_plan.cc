@@ -99,9 +99,9 @@ int64_t ScatterBytes(const ScatterPlan& plan) {
                         static_cast<int64_t>(sizeof(float));
   const auto cells = static_cast<int64_t>(plan.sampled.size()) * plan.columns * plan.rows *
                      static_cast<int64_t>(4 * sizeof(double));
-  // Lines, a corrected chunk of them, and the volume with its object.
-  return 2 * lines + 2 * VolumeBytes(plan.coarse.grid) + cells + plan.coarse.host_bytes +
-         CalibrationBytes(plan.raw);
+  // Lines, a corrected chunk of them, and the volume with its object of two tissues.
+  return 2 * lines + (1 + scatter::kTissues) * VolumeBytes(plan.coarse.grid) + cells +
+         plan.coarse.host_bytes + CalibrationBytes(plan.raw);
 }
 
 }  // namespace isocenter::recon

@@ -57,13 +57,15 @@ TEST(MakeObject, VoxelsBecomeWaterOrBoneThatAttenuatesAsTheirHu) {
       hu[(k * 2 + j) * 4 + 2] = 1000;
     }
   }
-  const Object object = MakeObject(voxels, 2, {hu.data(), voxels.shape()}, beam, sections);
-  EXPECT_NEAR(object.At({-2, 0, 0})[kWater], (0.9 + 1.05) / 2, 1e-6);
-  EXPECT_EQ(object.At({-2, 0, 0})[kBone], 0);
-  EXPECT_EQ(object.At({2, 0, 0})[kWater], 0);
-  EXPECT_NEAR(object.At({2, 0, 0})[kBone] * sections.Total(60)[kBone],
-              sections.Total(60)[kWater] * 2.0 / 2, 1e-6);
-  EXPECT_NEAR(object.Along({-50, 0.5, 0.5}, {1, 0, 0})[kWater], 0.4 * (0.9 + 1.05) / 2, 1e-6);
+  const Object object = MakeObject(voxels, {hu.data(), voxels.shape()}, beam, sections);
+  EXPECT_NEAR(object.At({-3, 1, 1})[kWater], 0.9, 1e-6);
+  EXPECT_NEAR(object.At({-1, 1, 1})[kWater], 1.05, 1e-6);
+  EXPECT_EQ(object.At({-1, 1, 1})[kBone], 0);
+  EXPECT_EQ(object.At({1, 1, 1})[kWater], 0);
+  EXPECT_NEAR(object.At({1, 1, 1})[kBone] * sections.Total(60)[kBone],
+              sections.Total(60)[kWater] * 2.0, 1e-6);
+  EXPECT_EQ(object.At({3, 1, 1}), PerTissue{});  // air
+  EXPECT_NEAR(object.Along({-50, 0.5, 0.5}, {1, 0, 0})[kWater], 0.2 * (0.9 + 1.05), 1e-6);
 }
 
 }  // namespace
