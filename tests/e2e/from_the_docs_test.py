@@ -206,11 +206,11 @@ class FromTheDocsTest(support.ServiceTest):
 
     def disk_full(self):
         self.stop()
-        self.must("mount", "-t", "tmpfs", "-o", f"size=8m,uid={USER[1]},gid={USER[1]}", "none", ARCHIVE)
+        self.must("mount", "-t", "tmpfs", "-o", f"size=24m,uid={USER[1]},gid={USER[1]}", "none", ARCHIVE)
         try:
             self.assertTrue(self.start())
             with open(ARCHIVE / "filler", "wb") as file:
-                file.write(bytes(6 << 20))
+                file.write(bytes(20 << 20))
             code, said = self.scan()
             self.assertEqual(code, 6)
             self.explained(said, "](runbook.md#isocenter")

@@ -19,7 +19,8 @@ def binary(name):
 
 def has_backend(name):
     """Whether the programs were built with that backend, whatever devices this machine has."""
-    return name in process.run([binary("isocenterd"), "--help"]).stdout.partition("--backend")[2].split("}")[0]
+    choices = process.run([binary("isocenterd"), "--help"]).stdout.partition("--backend ")[2]
+    return name in choices.partition("[")[2].split("]")[0]
 
 
 class Service:
