@@ -77,9 +77,9 @@ TEST(Trend, WhatWouldPassWithoutItsDiscIsNotJudged) {
   const std::vector<RoomTrend> rooms = TrendsOf(list.result());
   EXPECT_EQ(rooms.front().level(), ConstancyLevel::kNotJudged);
   EXPECT_THAT(TrendTable(rooms, ""), HasSubstr("not judged"));
-  // 3 is more than the tolerance: a disc that is gone would not pass.
+  // 4 is twice the tolerance: a disc that has lost half would not pass.
   for (v1::QualityResult& result : *list.mutable_result()) {
-    result.mutable_measure(0)->set_value(result.baseline() ? 3 : 0);
+    result.mutable_measure(0)->set_value(result.baseline() ? 4 : 0);
   }
   EXPECT_EQ(Only(list).level, ConstancyLevel::kAction);
 }
