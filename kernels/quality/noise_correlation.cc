@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/quality/detrend.h"
@@ -23,21 +22,38 @@ constexpr double kMostMove = 1, kMoveStep = 0.5;  // voxels
 constexpr int kSectors = 12;                      // of a ring
 constexpr double kRingsToAVoxel = 4;
 
+/// Voxels of a block that are compared, as indices.
+struct Voxels {
+  int x, y, z, size, slices;
+
+  static absl::StatusOr<Voxels> Of(const VolumeView& volume, const NoiseBlock& block) {
+    ISO_ASSIGN_OR_RETURN(const BlockPlace first, PlaceOf(volume.grid, block));
+    return Voxels{first.x, first.y, first.z, block.size, block.slices};
+  }
+  template <class Visit>
+  void ForEach(Visit visit) const {
+    const int step = std::max(1, slices / kMostSlices);
+    for (int k = z; k < z + slices; k += step) {
+      for (int j = y; j < y + size; j += kStride) {
+        for (int i = x; i < x + size; i += kStride) visit(i, j, k);
+      }
+    }
+  }
+};
+
 /// Of a volume's slices a square, each less its trend.
 class Square {
  public:
   /// `margin`: voxels beyond the block on all sides, as far as the volume has them.
-  Square(const VolumeView& volume, const NoiseBlock& block, int margin) : grid_(volume.grid) {
-    const Vec3 at = grid_.WorldToVoxel(block.center);
-    const auto range = [&](double middle, int size, int most, int& begin, int& end) {
-      const auto first = static_cast<int>(std::llround(middle - 0.5 * (size - 1)));
+  Square(const VolumeView& volume, const Voxels& block, int margin) {
+    const auto range = [&](int first, int size, int most, int& begin, int& end) {
       begin = std::max(0, first - margin);
       end = std::min(most, first + size + margin);
     };
-    range(at.x, block.size, grid_.nx, x_, x_end_);
-    range(at.y, block.size, grid_.ny, y_, y_end_);
-    range(at.z, block.slices, grid_.nz, z_, z_end_);
-    const BlockExtent slice{{std::max(0, x_end_ - x_), std::max(0, y_end_ - y_), 1}};
+    range(block.x, block.size, volume.grid.nx, x_, x_end_);
+    range(block.y, block.size, volume.grid.ny, y_, y_end_);
+    range(block.z, block.slices, volume.grid.nz, z_, z_end_);
+    const BlockExtent slice{{x_end_ - x_, y_end_ - y_, 1}};
     for (int k = z_; k < z_end_; ++k) {
       const auto begin = values_.size();
       for (int j = y_; j < y_end_; ++j) {
@@ -69,31 +85,8 @@ class Square {
     return values_[row * (x_end_ - x_) + (i - x_)];
   }
 
-  const VolumeGrid grid_;
   int x_ = 0, x_end_ = 0, y_ = 0, y_end_ = 0, z_ = 0, z_end_ = 0;
   std::vector<double> values_;
-};
-
-/// Voxels of a block that are compared, as indices.
-struct Voxels {
-  int x = 0, y = 0, z = 0, size = 0, slices = 0;
-
-  explicit Voxels(const VolumeGrid& grid, const NoiseBlock& block)
-      : size(block.size), slices(block.slices) {
-    const Vec3 at = grid.WorldToVoxel(block.center);
-    x = static_cast<int>(std::llround(at.x - 0.5 * (size - 1)));
-    y = static_cast<int>(std::llround(at.y - 0.5 * (size - 1)));
-    z = static_cast<int>(std::llround(at.z - 0.5 * (slices - 1)));
-  }
-  template <class Visit>
-  void ForEach(Visit visit) const {
-    const int step = std::max(1, slices / kMostSlices);
-    for (int k = z; k < z + slices; k += step) {
-      for (int j = y; j < y + size; j += kStride) {
-        for (int i = x; i < x + size; i += kStride) visit(i, j, k);
-      }
-    }
-  }
 };
 
 /// Of values whose mean is 0.
@@ -111,29 +104,15 @@ absl::Status NoNoise() {
   return absl::InvalidArgumentError("the block's variance is 0 HU²; legal is more than 0");
 }
 
-absl::Status Check(const VolumeView& volume, const NoiseBlock& block) {
-  const Voxels at(volume.grid, block);
-  const VolumeGrid& grid = volume.grid;
-  if (at.x >= 0 && at.y >= 0 && at.z >= 0 && at.x + at.size <= grid.nx &&
-      at.y + at.size <= grid.ny && at.z + at.slices <= grid.nz) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrFormat("the block of %d x %d x %d voxels begins at (%d, %d, %d); legal is a block "
-                      "inside the volume of %d x %d x %d",
-                      at.size, at.size, at.slices, at.x, at.y, at.z, grid.nx, grid.ny, grid.nz));
-}
-
 }  // namespace
 
 absl::StatusOr<NoiseCorrelation> LargestCorrelation(const VolumeView& first,
                                                     const VolumeView& second,
                                                     const NoiseBlock& block) {
-  ISO_RETURN_IF_ERROR(Check(first, block));
+  ISO_ASSIGN_OR_RETURN(const Voxels voxels, Voxels::Of(first, block));
   const int margin =
       static_cast<int>(std::ceil(kMostMove + 0.75 * block.size * DegreesToRadians(kMostTurn)) + 1);
-  const Square of_first(first, block, 0), of_second(second, block, margin);
-  const Voxels voxels(first.grid, block);
+  const Square of_first(first, voxels, 0), of_second(second, voxels, margin);
   const double middle_x = voxels.x + 0.5 * (voxels.size - 1),
                middle_y = voxels.y + 0.5 * (voxels.size - 1);
   // Of the voxels themselves: what is interpolated has less noise, which would add to what else
@@ -170,9 +149,8 @@ absl::StatusOr<NoiseCorrelation> LargestCorrelation(const VolumeView& first,
 }
 
 absl::StatusOr<double> RingShare(const VolumeView& volume, const NoiseBlock& block) {
-  ISO_RETURN_IF_ERROR(Check(volume, block));
-  const Square square(volume, block, 0);
-  const Voxels voxels(volume.grid, block);
+  ISO_ASSIGN_OR_RETURN(const Voxels voxels, Voxels::Of(volume, block));
+  const Square square(volume, voxels, 0);
   const double width = volume.grid.spacing.x / kRingsToAVoxel;
   struct Mean {
     double sum = 0, count = 0;

@@ -21,18 +21,8 @@ absl::Status CheckRange(const char* what, int value, int least, int most) {
 // The block's values, x fastest.
 absl::StatusOr<std::vector<double>> Values(const VolumeView& volume, const NoiseBlock& block,
                                            const VolumeView* again) {
-  const Vec3 at = volume.grid.WorldToVoxel(block.center);
-  const int x = static_cast<int>(std::llround(at.x - 0.5 * (block.size - 1)));
-  const int y = static_cast<int>(std::llround(at.y - 0.5 * (block.size - 1)));
-  const int z = static_cast<int>(std::llround(at.z - 0.5 * (block.slices - 1)));
-  const VolumeGrid& grid = volume.grid;
-  if (x < 0 || y < 0 || z < 0 || x + block.size > grid.nx || y + block.size > grid.ny ||
-      z + block.slices > grid.nz) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("the block of %d x %d x %d voxels begins at (%d, %d, %d); legal is a block "
-                        "inside the volume of %d x %d x %d",
-                        block.size, block.size, block.slices, x, y, z, grid.nx, grid.ny, grid.nz));
-  }
+  ISO_ASSIGN_OR_RETURN(const BlockPlace first, PlaceOf(volume.grid, block));
+  const auto [x, y, z] = first;
   std::vector<double> values;
   for (int k = 0; k < block.slices; ++k) {
     for (int j = 0; j < block.size; ++j) {
@@ -129,6 +119,21 @@ void AddRadial(NoisePower& result) {
 }
 
 }  // namespace
+
+absl::StatusOr<BlockPlace> PlaceOf(const VolumeGrid& grid, const NoiseBlock& block) {
+  const Vec3 at = grid.WorldToVoxel(block.center);
+  const int x = static_cast<int>(std::llround(at.x - 0.5 * (block.size - 1)));
+  const int y = static_cast<int>(std::llround(at.y - 0.5 * (block.size - 1)));
+  const int z = static_cast<int>(std::llround(at.z - 0.5 * (block.slices - 1)));
+  if (x >= 0 && y >= 0 && z >= 0 && x + block.size <= grid.nx && y + block.size <= grid.ny &&
+      z + block.slices <= grid.nz) {
+    return BlockPlace{x, y, z};
+  }
+  return absl::InvalidArgumentError(
+      absl::StrFormat("the block of %d x %d x %d voxels begins at (%d, %d, %d); legal is a block "
+                      "inside the volume of %d x %d x %d",
+                      block.size, block.size, block.slices, x, y, z, grid.nx, grid.ny, grid.nz));
+}
 
 absl::StatusOr<NoisePower> MeasureNoisePower(const VolumeView& volume, const NoiseBlock& block,
                                              const VolumeView* again) {

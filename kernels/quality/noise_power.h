@@ -16,6 +16,13 @@ struct NoiseBlock {
   bool three_dimensional = false;  // one spectrum of the block, and not the mean of its slices'
 };
 
+/// A block's first voxel.
+struct BlockPlace {
+  int x = 0, y = 0, z = 0;
+};
+/// Errors: INVALID_ARGUMENT for a block that is not inside the volume.
+absl::StatusOr<BlockPlace> PlaceOf(const VolumeGrid& grid, const NoiseBlock& block);
+
 struct NoisePower {
   int nx = 0, ny = 0, nz = 0;              // nz is 1 for spectra of slices
   double bin_x = 0, bin_y = 0, bin_z = 0;  // 1/mm from one frequency to the next
