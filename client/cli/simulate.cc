@@ -157,7 +157,7 @@ absl::Status CheckForService(const v1::AcquisitionHeader& header) {
   wire::Mistakes mistakes;
   mistakes.Add(wire::CheckPrivateTexts(header));
   mistakes.Add(wire::CheckOtherTexts(header));
-  mistakes.Add(wire::CheckTubeVoltage(header.tube_voltage_kv()));
+  mistakes.Add(wire::CheckTubeVoltage("tube_voltage_kv", header.tube_voltage_kv()));
   mistakes.Add(wire::CheckHeaderNumbers(header));
   mistakes.Add(wire::AcquisitionFromProto(header).status());
   return mistakes.AsStatus();

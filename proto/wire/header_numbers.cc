@@ -17,13 +17,13 @@ bool IsTubeVoltage(double kilovolts) {
 
 }  // namespace
 
-absl::Status CheckTubeVoltage(double kilovolts) {
+absl::Status CheckTubeVoltage(absl::string_view field, double kilovolts) {
   if (kilovolts == 0 || IsTubeVoltage(kilovolts)) return absl::OkStatus();
   const char* meant = "";
   if (IsTubeVoltage(kilovolts * 1000)) meant = ": was it given in MV?";
   if (IsTubeVoltage(kilovolts / 1000)) meant = ": was it given in V?";
   return Illegal(
-      "tube_voltage_kv", absl::StrCat(kilovolts),
+      field, absl::StrCat(kilovolts),
       absl::StrCat("0 (unknown) or ", kLeastTubeVoltage, " to ", kMostTubeVoltage, " kV", meant));
 }
 

@@ -10,8 +10,9 @@ namespace isocenter::wire {
 
 /// 0 (unknown) or 10 to 300 kV: below the lowest of any tube are megavolts, and kilovolts that were
 /// divided once too often; above the highest, volts. Errors: INVALID_ARGUMENT naming field, value,
-/// what is legal and the unit that was meant where another one makes it legal.
-absl::Status CheckTubeVoltage(double kilovolts);
+/// what is legal and the unit that was meant where another one makes it legal. `field`:
+/// "tube_voltage_kv", or what people typed it as.
+absl::Status CheckTubeVoltage(absl::string_view field, double kilovolts);
 
 /// What the exposure came to. Errors: INVALID_ARGUMENT, naming the field below `field`, its value
 /// and what is legal.

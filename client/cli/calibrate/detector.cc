@@ -12,6 +12,7 @@
 #include "kernels/calibrate/detector_fit.h"
 #include "proto/wire/calibration.h"
 #include "proto/wire/geometry.h"
+#include "proto/wire/header_numbers.h"
 
 namespace isocenter::cli {
 namespace {
@@ -24,14 +25,13 @@ struct Options {
   int valid_days = 0, air_columns = 0;
 };
 
-constexpr double kLeastTubeVoltageKv = 10, kMostTubeVoltageKv = 300;
-
 /// INVALID_ARGUMENT for what no tube has, such as a voltage in MV.
 absl::Status CheckTubeVoltage(const std::string& what, double kv) {
-  if (kv == 0 || (kv >= kLeastTubeVoltageKv && kv <= kMostTubeVoltageKv)) return absl::OkStatus();
+  if (kv == 0 || (kv >= wire::kLeastTubeVoltage && kv <= wire::kMostTubeVoltage))
+    return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(what, " is ", kv, " kV; legal is ",
-                                                 kLeastTubeVoltageKv, " to ", kMostTubeVoltageKv,
-                                                 ", or 0 for any"));
+                                                 wire::kLeastTubeVoltage, " to ",
+                                                 wire::kMostTubeVoltage, ", or 0 for any"));
 }
 
 /// All of a set but what is measured.
@@ -136,7 +136,7 @@ void AddCalibrateDetectorCommand(flags::Command calibrate) {
       .Add("--kv", o.kv,
            "tube voltage that the set is for, 10 to 300; 0: any (default: what the acquisitions "
            "say, else any)")
-      .Range(0.0, kMostTubeVoltageKv);
+      .Range(0.0, wire::kMostTubeVoltage);
   command.Add("--valid-days", o.valid_days, "how long the set is valid, from now")
       .Required()
       .Range(1, 3650);

@@ -1,6 +1,5 @@
 #include "client/cli/options/identity_checks.h"
 
-#include "absl/strings/str_replace.h"
 #include "client/flags/wrong_usage.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/field_checks.h"
@@ -42,10 +41,7 @@ absl::Status CheckIdentityFlags(const v1::PatientStudy& study,
   ISO_RETURN_IF_ERROR(
       AsUsage(wire::CheckPersonName("--performing-physician", system.performing_physician_name())));
   ISO_RETURN_IF_ERROR(AsUsage(wire::CheckPersonName("--operator", system.operators_name())));
-  const absl::Status voltage = wire::CheckTubeVoltage(system.tube_voltage_kv());
-  ISO_RETURN_IF_ERROR(AsUsage(absl::Status(
-      voltage.code(),
-      absl::StrReplaceAll(voltage.message(), {{"tube_voltage_kv", "--tube-voltage"}}))));
+  ISO_RETURN_IF_ERROR(AsUsage(wire::CheckTubeVoltage("--tube-voltage", system.tube_voltage_kv())));
   const std::string& side = system.laterality();
   if (side.empty() || side == "L" || side == "R") return absl::OkStatus();
   return AsUsage(wire::Illegal("--laterality", wire::Shown(side), "L or R"));

@@ -99,7 +99,7 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header, bool is_new) {
   if (!header.patient_position().empty()) {
     mistakes.Add(ParsePatientPosition(header.patient_position()).status());
   }
-  mistakes.Add(is_new ? wire::CheckTubeVoltage(header.tube_voltage_kv())
+  mistakes.Add(is_new ? wire::CheckTubeVoltage("tube_voltage_kv", header.tube_voltage_kv())
                       : wire::CheckUpTo("tube_voltage_kv", header.tube_voltage_kv(),
                                         wire::kMostTubeVoltage));
   mistakes.Add(wire::CheckHeaderNumbers(header));
