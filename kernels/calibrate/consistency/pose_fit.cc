@@ -209,8 +209,9 @@ Normal NormalOf(const Equations& all, const Level& level, const Added& added, do
 }
 
 /// Levenberg's and Marquardt's steps with one coarseness. `tried` is told how many there were.
-absl::Status Steps(const Level& level, const Added& added, const Matrix& prior, Vector& x,
-                   const std::function<absl::Status(int)>& tried) {
+/// Returns the median difference where they end.
+absl::StatusOr<double> Steps(const Level& level, const Added& added, const Matrix& prior, Vector& x,
+                             const std::function<absl::Status(int)>& tried) {
   Equations here = level.At(added.To(x));
   double damping = kFirstDamping;
   for (int step = 0; step < kTries && here.planes > 0; ++step) {
@@ -236,7 +237,7 @@ absl::Status Steps(const Level& level, const Added& added, const Matrix& prior, 
     damping *= kLessDamping;
     if (before - after < kLeastGain * before) break;
   }
-  return absl::OkStatus();
+  return here.median;
 }
 
 std::string WhyNot(const Equations& finest, int unknowns) {
@@ -281,17 +282,15 @@ absl::StatusOr<PoseFit> FitPoses(const Trajectory& trajectory, const Detector& d
       const double share = (static_cast<double>(i) + double(step) / kTries) / kCoarse.size();
       return progress == nullptr ? absl::OkStatus() : progress(share);
     };
-    ISO_RETURN_IF_ERROR(Steps(level, added, prior, x, tried));
+    ISO_ASSIGN_OR_RETURN(const double after, Steps(level, added, prior, x, tried));
     if (kCoarse[i] != 1) continue;
-    std::vector<RigidPose> fitted = added.To(x);
-    const double after = level.At(fitted).median;
     if (!(after < fit.before)) {
       fit.kept = absl::StrFormat(
           "planes agree no better with others (median difference %.3g, %.3g)", after, fit.before);
       return fit;
     }
     fit.after = after;
-    fit.poses = std::move(fitted);
+    fit.poses = added.To(x);
   }
   return fit;
 }
