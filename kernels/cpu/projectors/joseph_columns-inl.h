@@ -149,6 +149,40 @@ HWY_INLINE void AddPlane(std::vector<JosephBlock>& blocks, int plane, const floa
   }
 }
 
+// `rays` for planes in which all of them are `inside`, or for none. b is counted from `base_b`;
+// what is around these planes is in its sum.
+HWY_INLINE JosephBlock MakeJosephBlock(const ForwardJob& job, const RayView& view,
+                                       const RayBlock& rays, const BlockInGrid& in,
+                                       PlaneRange inside, RayAxes axes, int base_b, int row) {
+  const D d;
+  float low = in.ends_c.At(0, inside.first);
+  for (int i = 0; i < 2 && !inside.empty(); ++i) {
+    low = std::min({low, in.ends_c.At(i, inside.first), in.ends_c.At(i, inside.last - 1)});
+  }
+  low = std::floor(low);
+  JosephBlock block;
+  block.turned = in.ends_c.At(1, 0) < in.ends_c.At(0, 0);
+  const auto upright = [&](V value)
+                           HWY_ATTR { return block.turned ? hn::Reverse(d, value) : value; };
+  const V shift_b = hn::Set(d, static_cast<float>(rays.base_b - base_b));
+  block.b = upright(hn::Add(rays.b, shift_b));
+  block.slope_b = upright(rays.slope_b);
+  block.c = upright(hn::Sub(rays.c, hn::Set(d, low)));
+  block.slope_c = upright(rays.slope_c);
+  block.ends_b = EndsOf(block.b, block.slope_b);
+  const int start = rays.base_c + static_cast<int>(low);
+  block.offset = start;
+  block.first_row = row;
+  block.rows = view.rows - row;
+  block.first = inside.first;
+  block.count = inside.last - inside.first;
+  block.length = rays.length;
+  block.last_start = hn::Set(DI(), static_cast<int32_t>(job.volume.stride[0]) - start);
+  block.sum = upright(
+      AddAround<Joseph>(rays, in, inside, job.volume, GridVoxels{job.voxels}, axes, hn::Zero(d)));
+  return block;
+}
+
 /// Adds the planes [first, last) of the rays' major axis to the pixels of column u. False: it was
 /// left undone, since rows have several headings, go along z or lie too far apart or too close.
 /// `blocks` is scratch memory.
@@ -167,7 +201,6 @@ HWY_INLINE bool AddJosephColumn(const ForwardJob& job, const RayView& view, int 
   blocks.resize(static_cast<size_t>((view.rows + kRays - 1) / kRays));
   int window = 1, base_b = 0, reference = 0;
   PlaneRange done{0, 0};  // by any block
-  const GridVoxels voxels{job.voxels};
   for (int row = 0; row < view.rows; row += kRays) {
     const RayBlock rays = MakeRayBlock<Joseph>(view, job.volume, axes, u, row, false, planes);
     const BlockInGrid in(rays, job.volume, axes, planes);
@@ -184,30 +217,7 @@ HWY_INLINE bool AddJosephColumn(const ForwardJob& job, const RayView& view, int 
     if (needed == 0) return false;
     window = std::max(window, needed);
     if (inside.empty()) inside = {in.all.first, in.all.first};
-    float low = in.ends_c.At(0, inside.first);
-    for (int i = 0; i < 2 && !inside.empty(); ++i) {
-      low = std::min({low, in.ends_c.At(i, inside.first), in.ends_c.At(i, inside.last - 1)});
-    }
-    low = std::floor(low);
-    JosephBlock& block = blocks[row / kRays];
-    block.turned = in.ends_c.At(1, 0) < in.ends_c.At(0, 0);
-    const auto upright = [&](V value)
-                             HWY_ATTR { return block.turned ? hn::Reverse(d, value) : value; };
-    const V shift_b = hn::Set(d, static_cast<float>(rays.base_b - base_b));
-    block.b = upright(hn::Add(rays.b, shift_b));
-    block.slope_b = upright(rays.slope_b);
-    block.c = upright(hn::Sub(rays.c, hn::Set(d, low)));
-    block.slope_c = upright(rays.slope_c);
-    block.ends_b = EndsOf(block.b, block.slope_b);
-    const int start = rays.base_c + static_cast<int>(low);
-    block.offset = start;
-    block.first_row = row;
-    block.rows = view.rows - row;
-    block.first = inside.first;
-    block.count = inside.last - inside.first;
-    block.length = rays.length;
-    block.last_start = hn::Set(DI(), static_cast<int32_t>(job.volume.stride[0]) - start);
-    block.sum = upright(AddAround<Joseph>(rays, in, inside, job.volume, voxels, axes, hn::Zero(d)));
+    blocks[row / kRays] = MakeJosephBlock(job, view, rays, in, inside, axes, base_b, row);
     done = Hull(done, inside);
   }
   const int64_t stride_a = job.volume.stride[axes.a], stride_b = job.volume.stride[axes.b];
