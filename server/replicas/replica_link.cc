@@ -99,11 +99,13 @@ void ReplicaLink::Look() {
     absl::MutexLock lock(&mutex_);
     TrustAgain();
     if (waiting_.empty() || SteadyNow() - waiting_.front().since < environment_.patience) return;
-    // What blocks goes on with a new stream.
-    if (stream_ != nullptr) stream_->Cancel();
   }
+  // Before the stream ends, whose end says less.
   Degrade(absl::StrCat("it has not acknowledged a frame within ",
                        absl::FormatDuration(environment_.patience)));
+  // What blocks goes on with a new stream.
+  absl::MutexLock lock(&mutex_);
+  if (stream_ != nullptr) stream_->Cancel();
 }
 
 void ReplicaLink::End() {

@@ -226,8 +226,9 @@ class StreamingTest(PackageTest):
         scan = self.scan()
         self.assert_says(isocenter.NotFound, "no_such_protocol", self.client.stream, scan.acquisition(protocol="no_such_protocol"))
         huge = isocenter.Grid.cube(4096, 0.05)
-        error = self.assert_says(isocenter.ResourceExhausted, "bytes", self.client.stream, scan.acquisition(grid=huge))
+        error = self.assert_says(isocenter.ResourceExhausted, r"needed|bytes", self.client.stream, scan.acquisition(grid=huge))
         self.assertEqual(error.code, "RESOURCE_EXHAUSTED")
+        self.assertFalse(error.try_again)
 
 
 def isocenter_header(**fields):

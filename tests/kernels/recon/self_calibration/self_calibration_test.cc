@@ -87,7 +87,7 @@ TEST(CalibrationMemory, GrowsWithTheCubes) {
   CalibrationSearch search = Short();
   const auto small = CalibrationMemoryOf(scan.acquisition, search, TestRegistry(), *device);
   ASSERT_TRUE(small.ok()) << small.status();
-  search.voxels = 40;
+  search.voxels = 80;  // more than what poses by planes take
   const auto large = CalibrationMemoryOf(scan.acquisition, search, TestRegistry(), *device);
   ASSERT_TRUE(large.ok());
   EXPECT_GT(small->host_bytes, 9 * 20 * 20 * 20);
