@@ -69,7 +69,7 @@ const all = [
   ...Object.entries(providerScenarios).map(([name, run]) => ({ name, run, options: { provider: 'Hospital' } })),
 ].filter(({ name }) => name.includes(wanted));
 const browser = await launch();
-let failed = 0;
+const failed = [];
 const waiting = [...all];
 await Promise.all(Array.from({ length: AT_ONCE }, async () => {
   for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -79,11 +79,13 @@ await Promise.all(Array.from({ length: AT_ONCE }, async () => {
       await runOne(browser, run, options);
       console.log(`ok      ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
     } catch (error) {
-      failed += 1;
+      failed.push(`${name}: ${String(error.message).split('\n')[0]}`);
       console.log(`FAILED  ${name}\n${error.stack}`);
     }
   }
 }));
 await browser.close();
-console.log(`${all.length - failed} passed, ${failed} failed`);
-process.exit(failed > 0 || all.length === 0 ? 1 : 0);
+// Once more at the end, which is what is left of a long output.
+for (const each of failed) console.log(`FAILED  ${each}`);
+console.log(`${all.length - failed.length} passed, ${failed.length} failed`);
+process.exit(failed.length > 0 || all.length === 0 ? 1 : 0);
