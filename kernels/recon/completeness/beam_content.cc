@@ -36,9 +36,10 @@ void BeamContent::Add(int view, std::span<const FrameRow> rows, double dose) {
       if (sum.used > 0) lines.push_back(LineOf(acquisition_, sum, dose));
     }
   }
-  if (lines.empty()) return;
+  if (values == 0) return;
   ++views_;
   values_ += values;
+  if (lines.empty()) return;
   const auto above = [&lines](double least) {
     return std::ranges::count_if(lines, [least](double line) { return line > least; });
   };
@@ -63,9 +64,9 @@ std::optional<std::string> BeamContent::Text() const {
   if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals) {
     if (percent(too_long_) > 100 * kTooLong) {
       return absl::StrFormat(
-          "%.0f %% of the line integrals are beyond %g or not finite, and count as nothing; legal "
-          "are natural logarithms ln(I0 / I), of which no detector sees such: are they in another "
-          "unit?",
+          "%.0f %% of the line integrals are beyond %g or not finite, and the volume is of no use; "
+          "legal are natural logarithms ln(I0 / I), of which no detector sees such: are they "
+          "counts, or in another unit?",
           percent(too_long_), ops::kLongestLineIntegral);
     }
     if (negative_ > object_) {

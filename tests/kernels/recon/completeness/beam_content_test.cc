@@ -71,6 +71,10 @@ TEST(BeamContent, LineIntegralsOfAnotherUnitAreToldOf) {
   const EllipseScan scan(40, 200, {}, 0.02);
   EXPECT_THAT(SaidOfLines(scan, [](double line) { return 100 * line; }),
               HasSubstr("are beyond 12 or not finite"));
+  // All of them: counts, and lines that are too long by what is constant.
+  EXPECT_THAT(SaidOfLines(scan, [](double line) { return 50000 * std::exp(-line); }),
+              HasSubstr("100 % of the line integrals are beyond 12 or not finite"));
+  EXPECT_THAT(SaidOfLines(scan, [](double line) { return 13 + line; }), HasSubstr("100 % of"));
   // Metal in the shadow of which nothing arrives.
   int pixel = 0;
   EXPECT_EQ(SaidOfLines(scan, [&](double line) { return pixel++ % 64 == 0 ? 30 : line; }), "");
