@@ -1,6 +1,7 @@
 #include "client/acquisition_state.h"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "client/nodes.h"
 #include "client/rpc_status.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/base/steady_clock.h"
 
 namespace isocenter::client {
@@ -119,13 +121,34 @@ void AcquisitionStream::State::Handle(const v1::AcquireResponse& response, Call&
     after = window.acknowledged();
   }
   if (after > before || !acknowledged.empty()) c.moved_on = true;
-  if (c.moves && response.has_accepted() && options.on_moved) options.on_moved(c.node);
-  if (options.on_acknowledged) {
-    for (const uint32_t index : acknowledged) options.on_acknowledged(index);
+  if (c.moves && response.has_accepted()) Tell("on_moved", options.on_moved, c.node);
+  for (const uint32_t index : acknowledged) Tell("on_acknowledged", options.on_acknowledged, index);
+  if (response.has_progress()) Tell("on_progress", options.on_progress, response.progress());
+  if (response.has_warning()) Tell("on_warning", options.on_warning, response.warning());
+  if (response.has_preview()) Tell("on_preview", options.on_preview, response.preview());
+  if (!callback_failure.ok()) c.context.TryCancel();
+}
+
+template <class Argument>
+void AcquisitionStream::State::Tell(absl::string_view name,
+                                    const std::function<void(Argument)>& callback,
+                                    std::type_identity_t<Argument> argument) {
+  if (!callback || !callback_failure.ok()) return;
+  // What is thrown here would end the console, of which this thread is none of its own.
+  try {
+    callback(argument);
+  } catch (const std::exception& thrown) {
+    callback_failure = absl::UnknownError(absl::StrCat(name, " threw: ", thrown.what()));
+  } catch (...) {
+    callback_failure = absl::UnknownError(absl::StrCat(name, " threw what is no std::exception"));
   }
-  if (response.has_progress() && options.on_progress) options.on_progress(response.progress());
-  if (response.has_warning() && options.on_warning) options.on_warning(response.warning());
-  if (response.has_preview() && options.on_preview) options.on_preview(response.preview());
+}
+
+absl::Status AcquisitionStream::State::CheckCaller(absl::string_view function) const {
+  if (std::this_thread::get_id() != own_thread.load()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(function, " was called from a function of AcquisitionStreamOptions, whose "
+                             "return it would wait for; legal is from the console's own threads"));
 }
 
 absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening,
@@ -254,6 +277,7 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
   absl::MutexLock lock(&mutex);
   if (cancelled) return absl::CancelledError("cancelled by the console");
   if (broken_promise) return broken_promise;
+  if (!callback_failure.ok()) return callback_failure;
   if (result) return absl::OkStatus();  // what ends the call after it does not matter
   if (!window.failure().ok()) return window.failure();
   if (!accepted || status.ok()) return status;
@@ -307,6 +331,7 @@ v1::AcquireRequest AcquisitionStream::State::GoOn(const Reconnect& reconnect, Ca
 }
 
 void AcquisitionStream::State::Run(v1::AcquireRequest opening, absl::Duration limit) {
+  own_thread = std::this_thread::get_id();
   Reconnect reconnect(options.reconnect_timeout);
   for (bool again = false;; again = true) {
     auto owned = std::make_unique<Call>();
@@ -333,8 +358,9 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening, absl::Duration li
     if (c.stuck) {  // nobody waits for it
       std::thread([left = std::move(owned)] { Drain(left->queue); }).detach();
     }
-    if (!verdict && options.on_interrupted) options.on_interrupted(broken);
+    if (!verdict) Tell("on_interrupted", options.on_interrupted, broken);
     absl::ReleasableMutexLock lock(&mutex);
+    if (!verdict && !callback_failure.ok()) verdict = callback_failure;
     if (verdict) {
       ended = std::move(verdict);
       const std::string job = job_id;
@@ -351,15 +377,10 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening, absl::Duration li
   }
 }
 
-absl::Status AcquisitionStream::State::EndedBefore(uint32_t index) const {
-  if (!ended->ok()) return *ended;
-  return absl::FailedPreconditionError(
-      absl::StrCat("the server ended the acquisition before frame ", index));
-}
-
 absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& pixels,
                                             const std::optional<ProjectionMatrix>& measured,
                                             float dose, std::optional<float> phase) {
+  ISO_RETURN_IF_ERROR(CheckCaller("SendFrame"));
   if (index >= frame_count) {
     return absl::InvalidArgumentError(
         absl::StrCat("frame index is ", index, "; legal is 0 to ", frame_count - 1));
@@ -368,6 +389,7 @@ absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& p
     return absl::InvalidArgumentError(
         absl::StrCat("frame ", index, " has ", pixels.size(), " bytes; legal is ", frame_bytes));
   }
+  ISO_RETURN_IF_ERROR(CheckFrameValues(index, measured, dose, phase));
   const grpc::ByteBuffer message = FrameMessage(index, pixels, measured, dose, phase);
   const auto bytes = static_cast<int64_t>(message.Length());
   absl::MutexLock lock(&mutex);
@@ -375,7 +397,8 @@ absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& p
     return ended.has_value() || window.Has(index) || window.HasRoomFor(bytes);
   };
   mutex.Await(absl::Condition(&go_on));
-  if (ended) return EndedBefore(index);
+  // Where there is a result the frame came after it had been replaced, of which the job warned.
+  if (ended) return *ended;
   if (window.LacksProof(index)) {
     window.AddProof(message);
   } else if (!window.Has(index)) {

@@ -5,15 +5,19 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/acquisition_stream.h"
@@ -128,11 +132,19 @@ struct AcquisitionStream::State {
   absl::Status Send(uint32_t index, const grpc::Slice& pixels,
                     const std::optional<ProjectionMatrix>& measured, float dose,
                     std::optional<float> phase);
-  absl::Status EndedBefore(uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  /// Calls one of `options`, if there is one; what it throws ends the acquisition.
+  template <class Argument>
+  void Tell(absl::string_view name, const std::function<void(Argument)>& callback,
+            std::type_identity_t<Argument> argument);
+  /// FAILED_PRECONDITION in the thread that calls the functions of `options`.
+  absl::Status CheckCaller(absl::string_view function) const;
+
+  std::atomic<std::thread::id> own_thread;  // which runs the calls
 
   // The thread's own:
   ServiceChannel channel;                      // for the next call
   std::optional<absl::Status> broken_promise;  // of the server
+  absl::Status callback_failure;               // what a function of `options` threw
   absl::Status last_break;                     // what the end of the last call means
 };
 

@@ -226,6 +226,7 @@ absl::Status AcquisitionStream::SendFrame(uint32_t index, std::vector<std::byte>
 
 absl::StatusOr<v1::JobResult> AcquisitionStream::Finish() {
   State& s = *state_;
+  ISO_RETURN_IF_ERROR(s.CheckCaller("Finish"));
   absl::MutexLock lock(&s.mutex);
   s.finish_requested = true;
   s.StartNextWrite();

@@ -21,6 +21,8 @@
 namespace isocenter::client {
 
 /// The functions are called from the stream's own thread, one at a time, and must return quickly.
+/// There SendFrame and Finish are refused, and the stream must not be destroyed. What one throws
+/// ends the acquisition with UNKNOWN and what it says; the job waits for its console.
 struct AcquisitionStreamOptions {
   /// Frames and bytes that may be sent and not yet acknowledged; SendFrame waits beyond. They are
   /// kept in memory, to be sent again when the connection breaks. One frame is always allowed.
@@ -37,23 +39,23 @@ struct AcquisitionStreamOptions {
   /// file without a name in `kept_frames_folder`. Where that is empty, or full, the acquisition
   /// stays with its node.
   int64_t max_kept_bytes = int64_t{4} << 30;
-  std::string kept_frames_folder;
+  std::string kept_frames_folder = {};
   /// The W3C traceparent that the job's spans hang below, where the node makes traces; empty: none.
   /// Open refuses what is none.
-  std::string trace_parent;
+  std::string trace_parent = {};
   /// Ends Open and Resume early. An attempt under way has a second left to be answered, so that a
   /// job that has just begun can be cancelled by its name; after it they return CANCELLED.
-  std::stop_token stop;
-  std::function<void(const v1::JobProgress&)> on_progress;
-  std::function<void(const v1::JobWarning&)> on_warning;
-  std::function<void(const v1::Preview&)> on_preview;
+  std::stop_token stop = {};
+  std::function<void(const v1::JobProgress&)> on_progress = {};
+  std::function<void(const v1::JobWarning&)> on_warning = {};
+  std::function<void(const v1::Preview&)> on_preview = {};
   /// For each frame that SendFrame took, once, when the server has it.
-  std::function<void(uint32_t frame_index)> on_acknowledged;
+  std::function<void(uint32_t frame_index)> on_acknowledged = {};
   /// The connection has broken, for this reason, and is about to be tried again. All that the
   /// server had sent through it has been told before. Within Open it is called by Open's caller.
-  std::function<void(const absl::Status& why)> on_interrupted;
+  std::function<void(const absl::Status& why)> on_interrupted = {};
   /// The acquisition goes on at this node: all frames that were sent are sent to it, too.
-  std::function<void(const std::string& node)> on_moved;
+  std::function<void(const std::string& node)> on_moved = {};
 };
 
 /// Whether a text may be sent as AcquisitionStreamOptions::trace_parent. INVALID_ARGUMENT with the
@@ -112,8 +114,11 @@ class AcquisitionStream {
   /// unacknowledged frames is full. `pixels` as Frame.pixels; `measured` replaces the planned
   /// matrix; `dose` as Frame.dose, `phase` as Frame.phase: all frames of an acquisition tell one,
   /// or none does. The pixels are copied; the second overload takes them over instead. Errors:
-  /// INVALID_ARGUMENT (index or size do not fit the header); the error with which the server ended
-  /// the call; NOT_FOUND (after a break: it knows the job no more); CANCELLED.
+  /// INVALID_ARGUMENT (index or size do not fit the header, or `measured`, `dose` or `phase` are
+  /// nothing that a frame may tell; nothing was sent, and the acquisition goes on); the error with
+  /// which the server ended the call; NOT_FOUND (after a break: it knows the job no more);
+  /// CANCELLED. A frame that comes when there is a result without it, of which on_warning told, is
+  /// no error.
   absl::Status SendFrame(uint32_t index, std::span<const std::byte> pixels,
                          const std::optional<ProjectionMatrix>& measured = std::nullopt,
                          float dose = 0, std::optional<float> phase = std::nullopt);

@@ -18,11 +18,12 @@ namespace isocenter::client {
 /// along with every call.
 struct ServerAddress {
   std::string address = "127.0.0.1:50051";  // host:port, host, or unix:PATH
-  std::string ca_file;                      // PEM, authorities that may have signed the server
-  std::string certificate_file;             // PEM, of this client
-  std::string private_key_file;             // PEM
-  std::string token_file;                   // its first line is this client's token; read anew
-  std::string node;  // of several behind the address, the one that all calls are meant for
+  // Each has its initializer: compilers warn who names the first one alone.
+  std::string ca_file = {};           // PEM, authorities that may have signed the server
+  std::string certificate_file = {};  // PEM, of this client
+  std::string private_key_file = {};  // PEM
+  std::string token_file = {};        // its first line is this client's token; read anew
+  std::string node = {};  // of several behind the address, the one that all calls are meant for
 };
 
 /// What is wrong with it can be known without its files: the address, a certificate without key or

@@ -7,8 +7,12 @@
 #include <array>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "isocenter/v1/acquisition.pb.h"
 #include "kernels/base/crc32c.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/geometry/phases/phase_window.h"
+#include "kernels/ops/corrections.h"
 #include "proto/wire/geometry.h"
 
 namespace isocenter::client {
@@ -29,6 +33,17 @@ grpc::Slice OwnPixels(std::vector<std::byte> pixels) {
   auto* owned = new std::vector<std::byte>(std::move(pixels));
   return {owned->data(), owned->size(),
           [](void* vector) { delete static_cast<std::vector<std::byte>*>(vector); }, owned};
+}
+
+absl::Status CheckFrameValues(uint32_t index, const std::optional<ProjectionMatrix>& measured,
+                              float dose, std::optional<float> phase) {
+  ISO_RETURN_IF_ERROR(ops::CheckGivenDose(index, dose));
+  if (phase) ISO_RETURN_IF_ERROR(CheckPhase(absl::StrCat("the phase of frame ", index), *phase));
+  if (!measured) return absl::OkStatus();
+  const absl::Status matrix = Decompose(*measured).status();
+  if (matrix.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the measured matrix of frame ", index, ": ", matrix.message()));
 }
 
 grpc::ByteBuffer FrameMessage(uint32_t index, const grpc::Slice& pixels,

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "kernels/geometry/projection_matrix.h"
 
 namespace isocenter::client {
@@ -19,6 +20,11 @@ namespace isocenter::client {
 grpc::Slice CopyPixels(std::span<const std::byte> pixels);
 /// A slice that owns `pixels`; they are freed with its last reference.
 grpc::Slice OwnPixels(std::vector<std::byte> pixels);
+
+/// What a frame says beside its pixels. Errors: INVALID_ARGUMENT with the frame, the value and what
+/// is legal: the service would end the acquisition for it, after the exposure.
+absl::Status CheckFrameValues(uint32_t index, const std::optional<ProjectionMatrix>& measured,
+                              float dose, std::optional<float> phase);
 
 /// The same bytes as AcquireRequest.SerializeAsString() of a frame with these fields and the
 /// CRC-32C of its pixels, which are referred to and not copied.

@@ -327,7 +327,7 @@ ReconstructionJob::Absence ReconstructionJob::EndSending(int64_t stream) {
     if (input_ == InputState::kOpen) {
       absence = {.missing = ledger_.frames() - ledger_.present() - ledger_.lost() -
                             ledger_.being_recorded(),
-                 .first_missing = ledger_.prefix(),
+                 .first_missing = ledger_.first_missing(),
                  .limit = absent_.limit};
     }
   }

@@ -147,7 +147,11 @@ void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted
   {
     absl::MutexLock lock(&mutex_);
     closed = phase_ == Phase::kClosed;
-    if (!closed) {
+    // Accepted would say that it lacks no frame.
+    if (!closed && jobs::HasEnded(job.state) && !job.error.ok()) {
+      job_id_ = job.id;
+      Close(job.error);
+    } else if (!closed) {
       job_ = accepted->job;
       stream_ = stream;
       began_job_ = accepted->is_new;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "absl/synchronization/notification.h"
@@ -32,6 +34,9 @@ v1::AcquisitionHeader Header(int frames) {
   return header;
 }
 
+/// Of a source 700 mm from the isocentre.
+const ProjectionMatrix kMatrix{{1000, 0, 2, 3, 0, 1000, 1, 4, 0, 0, 1, 700}};
+
 std::vector<std::byte> Pixels(int value) { return std::vector<std::byte>(16, std::byte(value)); }
 
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> Open(const FakeServer& server, int frames,
@@ -46,10 +51,9 @@ TEST(AcquisitionStream, SendsFramesWithChecksumsAndReturnsTheResult) {
   auto stream = Open(server, 10, {.on_progress = [&](const v1::JobProgress&) { ++progress; }});
   ASSERT_TRUE(stream.ok()) << stream.status();
   EXPECT_EQ((*stream)->accepted().job_id(), "job-1");
-  const ProjectionMatrix measured{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE((*stream)
-                    ->SendFrame(i, Pixels(i), i == 3 ? std::optional(measured) : std::nullopt,
+                    ->SendFrame(i, Pixels(i), i == 3 ? std::optional(kMatrix) : std::nullopt,
                                 i == 4 ? 1.25F : 0)
                     .ok());
   }
@@ -68,7 +72,7 @@ TEST(AcquisitionStream, SendsFramesWithChecksumsAndReturnsTheResult) {
     EXPECT_EQ(frames[i].has_measured_matrix(), i == 3);
     EXPECT_EQ(frames[i].dose(), i == 4 ? 1.25F : 0);
   }
-  EXPECT_EQ(frames[3].measured_matrix().value(11), 12);
+  EXPECT_EQ(frames[3].measured_matrix().value(11), 700);
 }
 
 /// Sends 20 frames, of which none is acknowledged before `go_on`. A frame beyond the third that did
@@ -412,6 +416,73 @@ TEST(AcquisitionStream, FramesThatDoNotFitTheHeaderAreRefused) {
   EXPECT_EQ((*stream)->SendFrame(20, Pixels(1)).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ((*stream)->SendFrame(0, std::vector<std::byte>(15)).code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(AcquisitionStream, AFrameThatTellsWhatNoneMayIsNotSent) {
+  FakeServer server;
+  auto stream = Open(server, 2);
+  ASSERT_TRUE(stream.ok());
+  const auto said = [&](const std::optional<ProjectionMatrix>& measured, float dose,
+                        std::optional<float> phase) {
+    const absl::Status status = (*stream)->SendFrame(0, Pixels(1), measured, dose, phase);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  EXPECT_THAT(said({}, NAN, {}), HasSubstr("the dose of frame 0 is nan; legal is 0.001 to 1000"));
+  EXPECT_THAT(said({}, -1, {}), HasSubstr("the dose of frame 0 is -1"));
+  EXPECT_THAT(said({}, 0, 1.0F), HasSubstr("the phase of frame 0 is 1"));
+  ProjectionMatrix behind = kMatrix;
+  behind.m[11] = 0;
+  EXPECT_THAT(said(behind, 0, {}), HasSubstr("the measured matrix of frame 0: "));
+  EXPECT_EQ(server.frames_read(), 0);
+  ASSERT_TRUE(SendAll(**stream, 2).ok());
+  EXPECT_TRUE((*stream)->Finish().ok());
+}
+
+TEST(AcquisitionStream, WhatACallbackThrowsEndsTheAcquisitionAndNotTheConsole) {
+  FakeServer server;
+  auto stream = Open(server, 4, {.on_acknowledged = [](uint32_t index) {
+                       if (index == 1) throw std::runtime_error("the screen is gone");
+                     }});
+  ASSERT_TRUE(stream.ok());
+  for (int i = 0; i < 4; ++i) {
+    if (!(*stream)->SendFrame(i, Pixels(i)).ok()) break;
+  }
+  const absl::Status ended = (*stream)->Finish().status();
+  EXPECT_EQ(ended, absl::UnknownError("on_acknowledged threw: the screen is gone"));
+}
+
+TEST(AcquisitionStream, ACallbackCannotWaitForItself) {
+  FakeServer server;
+  AcquisitionStream* itself = nullptr;
+  absl::Notification known;
+  absl::Status sent, finished;
+  auto stream = Open(server, 2, {.on_acknowledged = [&](uint32_t index) {
+                       known.WaitForNotification();
+                       if (index != 0) return;
+                       sent = itself->SendFrame(1, Pixels(1));
+                       finished = itself->Finish().status();
+                     }});
+  ASSERT_TRUE(stream.ok());
+  itself = stream->get();
+  known.Notify();
+  ASSERT_TRUE(SendAll(**stream, 2).ok());
+  ASSERT_TRUE((*stream)->Finish().ok());
+  EXPECT_EQ(sent.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(finished.message()), HasSubstr("Finish was called from a function of"));
+}
+
+// It was replaced, of which the job warned: the scan has not failed.
+TEST(AcquisitionStream, AFrameAfterTheResultIsNoError) {
+  Behaviour behaviour;
+  behaviour.result_at_frame = 2;
+  FakeServer server(behaviour);
+  auto stream = Open(server, 4);
+  ASSERT_TRUE(stream.ok());
+  for (const int index : {0, 1, 2}) ASSERT_TRUE((*stream)->SendFrame(index, Pixels(1)).ok());
+  const absl::StatusOr<v1::JobResult> result = (*stream)->Finish();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE((*stream)->SendFrame(3, Pixels(1)).ok());
 }
 
 TEST(AcquisitionStream, WarningsAndPreviewsReachTheConsole) {

@@ -38,6 +38,7 @@ struct Behaviour {
   int break_openings = 0;
   int64_t fail_at_frame = -1;  // ends the call with `failure` instead of an ack
   grpc::Status failure = grpc::Status::OK;
+  int64_t result_at_frame = -1;  // ends the call with the result: the others had been replaced
   uint32_t next_frame_index = 0;
   bool no_result = false;
   // Breaks: each ends one call, with `break_status`, in place of taking over the frame.
@@ -192,6 +193,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
       response.mutable_progress()->set_state(v1::JOB_STATE_RECEIVING);
       stream->Write(response);
       if (behaviour_.warns) Warn(frame.index(), stream);
+      if (frame.index() == behaviour_.result_at_frame) return Finish(stream, job);
     }
     return context->IsCancelled()
                ? grpc::Status(grpc::StatusCode::CANCELLED, "cancelled")

@@ -161,6 +161,10 @@ std::vector<FrameRange> FrameLedger::Beyond() const {
   return ranges;
 }
 
+int FrameLedger::first_missing() const {
+  return static_cast<int>(std::ranges::find(entries_, Entry::kMissing) - entries_.begin());
+}
+
 int FrameLedger::Before(int index) const {
   do --index;
   while (index >= 0 && entries_[index] == Entry::kLost);

@@ -69,6 +69,8 @@ class FrameLedger {
 
   /// Frames at the beginning that are there or given up.
   int prefix() const { return prefix_; }
+  /// The first frame of which nothing has come; frames(): none.
+  int first_missing() const;
   /// Those beyond the first that is missing.
   std::vector<FrameRange> Beyond() const;
 
