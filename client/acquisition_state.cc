@@ -147,8 +147,9 @@ void AcquisitionStream::State::Tell(absl::string_view name,
 absl::Status AcquisitionStream::State::CheckCaller(absl::string_view function) const {
   if (std::this_thread::get_id() != own_thread.load()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(function, " was called from a function of AcquisitionStreamOptions, whose "
-                             "return it would wait for; legal is from the console's own threads"));
+      absl::StrCat(function,
+                   " was called from a function of AcquisitionStreamOptions, whose "
+                   "return it would wait for; legal is from the console's own threads"));
 }
 
 absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening,

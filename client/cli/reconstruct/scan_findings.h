@@ -10,7 +10,8 @@
 namespace isocenter::cli {
 
 /// Sentences of what a service says of the same frames while they come (recon::ScanWatch): frames
-/// that repeat, air that is not at i0_counts, frames that do not fit their matrices.
+/// that repeat, air that is not at i0_counts, frames that do not fit their matrices, pixels that are
+/// overexposed or show nothing.
 std::vector<std::string> ScanFindings(const recon::Acquisition& acquisition,
                                       const LocalFrames& frames);
 

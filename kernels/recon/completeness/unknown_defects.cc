@@ -16,16 +16,16 @@ static_assert(UnknownDefects::kMostViews <= 255, "are counted in a byte");
 }  // namespace
 
 UnknownDefects::UnknownDefects(const Acquisition& acquisition) : acquisition_(acquisition) {
-  const bool looks = acquisition.pixel_type == PixelType::kUint16Counts &&
-                     acquisition.calibration != nullptr && acquisition.calibration->response &&
-                     acquisition.detector.columns > 2 * kReach;
+  const bool looks = acquisition.detector.columns > 2 * kReach;
   const auto views = static_cast<int>(acquisition.trajectory.size());
   if (looks) step_ = (views + kMostViews - 1) / kMostViews;
 }
 
 void UnknownDefects::Prepare(std::span<const FrameRow> rows) {
   const int columns = acquisition_.detector.columns;
-  const ops::Calibration& known = *acquisition_.calibration;
+  const ops::Calibration none;
+  const ops::Calibration& known =
+      acquisition_.calibration != nullptr ? *acquisition_.calibration : none;
   signal_.resize(columns);
   times_.resize(rows.size() * columns);
   for (const FrameRow& row : rows) {
@@ -33,8 +33,8 @@ void UnknownDefects::Prepare(std::span<const FrameRow> rows) {
     const size_t first = static_cast<size_t>(row.v) * columns;
     std::vector<uint8_t> good(columns, 1);
     for (int u = 0; u < columns; ++u) {
-      offset_.push_back(known.response->offset_counts[first + u]);
-      factor_.push_back(1 / known.response->air_counts[first + u]);
+      offset_.push_back(known.response ? known.response->offset_counts[first + u] : 0);
+      factor_.push_back(known.response ? 1 / known.response->air_counts[first + u] : 1);
     }
     const auto& pixels = known.defects.pixels;
     for (auto at = std::ranges::lower_bound(pixels, static_cast<int32_t>(first));
@@ -54,12 +54,9 @@ void UnknownDefects::Add(int view, std::span<const FrameRow> rows) {
   if (rows_.empty()) Prepare(rows);
   ++views_;
   const int columns = acquisition_.detector.columns;
-  std::vector<uint16_t> counts(columns);
   for (size_t i = 0; i < rows.size(); ++i) {
-    std::memcpy(counts.data(), rows[i].pixels.data(), columns * sizeof(uint16_t));
-    const float *offset = &offset_[i * columns], *factor = &factor_[i * columns];
     float* signal = signal_.data();
-    for (int u = 0; u < columns; ++u) signal[u] = (counts[u] - offset[u]) * factor[u];
+    ReadSignal(rows[i], i);
     uint8_t* times = &times_[i * columns];
     for (int u = kReach; u < columns - kReach; ++u) {
       const float p = std::min(signal[u - 2], signal[u - 1]);
@@ -72,6 +69,23 @@ void UnknownDefects::Add(int view, std::span<const FrameRow> rows) {
       times[u] += static_cast<uint8_t>((signal[u] < low - margin) | (signal[u] > high + margin));
     }
   }
+}
+
+void UnknownDefects::ReadSignal(const FrameRow& row, size_t index) {
+  const int columns = acquisition_.detector.columns;
+  float* signal = signal_.data();
+  if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals) {
+    std::memcpy(signal, row.pixels.data(), columns * sizeof(float));
+    // What is no number lets nothing through, and nothing lets through more than air.
+    for (int u = 0; u < columns; ++u) {
+      signal[u] = std::isfinite(signal[u]) ? std::exp(-std::max(signal[u], -1.0F)) : 0;
+    }
+    return;
+  }
+  std::vector<uint16_t> counts(columns);
+  std::memcpy(counts.data(), row.pixels.data(), columns * sizeof(uint16_t));
+  const float *offset = &offset_[index * columns], *factor = &factor_[index * columns];
+  for (int u = 0; u < columns; ++u) signal[u] = (counts[u] - offset[u]) * factor[u];
 }
 
 std::optional<std::string> UnknownDefects::Text() const {
@@ -87,11 +101,20 @@ std::optional<std::string> UnknownDefects::Text() const {
     }
   }
   if (found < kLeastPixels) return std::nullopt;
+  const char* unknown = "the calibration does not have them as defects";
+  const char* reason =
+      "pixels have died since the calibration was made, or it is of another detector";
+  if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals) {
+    unknown = "nobody has interpolated them";
+    reason = "legal are line integrals of a detector that is corrected";
+  } else if (acquisition_.calibration == nullptr) {
+    unknown = "no calibration has them as defects";
+    reason = "isocenter reconstruct --find-defects interpolates them";
+  }
   return absl::StrFormat(
       "%d of %d pixels that were looked at are implausible beside their neighbours in most views, "
-      "and the calibration does not have them as defects (column,row: %s%s): they make rings; "
-      "pixels have died since the calibration was made, or it is of another detector",
-      found, judged, places, found > 3 ? ", …" : "");
+      "and %s (column,row: %s%s): they make rings; %s",
+      found, judged, unknown, places, found > 3 ? ", …" : "", reason);
 }
 
 }  // namespace isocenter::recon

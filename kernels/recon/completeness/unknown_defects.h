@@ -18,8 +18,9 @@ namespace isocenter::recon {
 /// moves: an edge or a wire makes it implausible in few frames, a pixel that is dead, stuck or of
 /// another gain than the set's is so in most. Of a set of another detector many are.
 ///
-/// Of counts that have a calibration with a response; known defects, and pixels beside them or at
-/// the rows' ends, are not looked at. Not thread-safe.
+/// Counts are relative to the empty beam of the calibration, if there is one; of line integrals, p,
+/// exp(-p) is looked at. Known defects, and pixels beside them or at the rows' ends, are not looked
+/// at. Not thread-safe.
 class UnknownDefects {
  public:
   static constexpr int kLeastViews = 20;
@@ -38,6 +39,8 @@ class UnknownDefects {
 
  private:
   void Prepare(std::span<const FrameRow> rows);
+  /// Row `index` of those that are looked at, into signal_.
+  void ReadSignal(const FrameRow& row, size_t index);
 
   const Acquisition& acquisition_;
   int step_ = 0;  // between views that are looked at; 0: none is

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,8 +14,6 @@
 namespace isocenter::pipeline {
 namespace {
 
-constexpr double kBadPixels = 0.01;
-constexpr double kAboveAir = 1.05;
 constexpr double kDippedTo = 0.7;
 constexpr double kRecoveredTo = 0.8;  // higher, so that noise at the limit is one dip
 constexpr size_t kDoseFrames = 8;
@@ -66,10 +63,9 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
 FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncation truncation)
     : detector_(acquisition.detector),
       pixel_type_(acquisition.pixel_type),
-      i0_counts_(acquisition.i0_counts),
-      full_scale_(FullScaleOf(acquisition)),
       matrices_(acquisition.trajectory),
       deviations_(acquisition.trajectory.size()),
+      detector_levels_(acquisition),
       watch_(acquisition) {
   planned_.reserve(acquisition.trajectory.size());
   for (const ProjectionMatrix& matrix : acquisition.trajectory) {
@@ -90,16 +86,15 @@ std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
     const std::optional<ProjectionMatrix>& measured, double dose) {
   std::vector<jobs::JobWarning> warnings;
   Sample(index, pixels);
-  const Statistics frame =
-      pixel_type_ == recon::PixelType::kUint16Counts ? OfCounts() : OfLineIntegrals();
+  const recon::DetectorLevels::Levels frame = detector_levels_.Look(sampled_);
   CheckDetector(index, frame, dose, warnings);
   // A detector that sees the same everywhere sees no patient.
-  if (!frame.constant) CheckWidth(index, dose, warnings);
-  if (frame.log_intensity) CheckDose(index, *frame.log_intensity, warnings);
+  if (!frame.is_constant) CheckWidth(index, dose, warnings);
+  if (const auto level = LogIntensity()) CheckDose(index, *level, warnings);
   CheckMatrix(index, measured, warnings);
   if (measured) matrices_[index] = *measured;
   // A frame that shows nothing has been told of.
-  if (!frame.constant) CheckScan(index, dose, warnings);
+  if (!frame.is_constant) CheckScan(index, dose, warnings);
   return warnings;
 }
 
@@ -123,109 +118,41 @@ void FrameMonitor::Sample(int index, std::span<const std::span<const std::byte>>
   }
 }
 
-FrameMonitor::Statistics FrameMonitor::OfCounts() const {
-  const std::span counts(reinterpret_cast<const uint16_t*>(sample_.data()),
-                         sample_.size() / sizeof(uint16_t));
-  uint16_t lowest = 65535, highest = 0;
-  uint32_t zeros = 0;
-  for (const uint16_t count : counts) {
-    lowest = std::min(lowest, count);
-    highest = std::max(highest, count);
-    zeros += count == 0;
-  }
+std::optional<double> FrameMonitor::LogIntensity() const {
   double sum = 0;
   int used = 0;
-  for (size_t i = 0; i < counts.size(); i += kLogStride) {
-    if (counts[i] == 0) continue;
-    sum += std::log(static_cast<float>(counts[i]));
-    ++used;
+  if (pixel_type_ == recon::PixelType::kUint16Counts) {
+    const std::span counts(reinterpret_cast<const uint16_t*>(sample_.data()),
+                           sample_.size() / sizeof(uint16_t));
+    for (size_t i = 0; i < counts.size(); i += kLogStride) {
+      if (counts[i] == 0) continue;
+      sum += std::log(static_cast<float>(counts[i]));
+      ++used;
+    }
+    return used == 0 ? 0 : sum / used;
   }
-  const auto size = static_cast<double>(counts.size());
-  Statistics frame{.dead = zeros / size,
-                   .constant = lowest == highest,
-                   .highest_count = static_cast<double>(highest),
-                   .log_intensity = used == 0 ? 0 : sum / used};
-  if (full_scale_) {
-    const double least = full_scale_->counts - 0.5;
-    frame.saturated =
-        static_cast<double>(std::ranges::count_if(counts, [&](int c) { return c > least; })) / size;
-  } else if (highest > kAboveAir * i0_counts_) {
-    frame.saturated = static_cast<double>(std::ranges::count(counts, highest)) / size;
-  }
-  return frame;
-}
-
-FrameMonitor::Statistics FrameMonitor::OfLineIntegrals() const {
   const std::span values(reinterpret_cast<const float*>(sample_.data()),
                          sample_.size() / sizeof(float));
-  uint32_t bad = 0, different = 0;
-  for (const float value : values) {
-    bad += !(std::abs(value) <= std::numeric_limits<float>::max());
-    different += value != values[0];
-  }
-  double sum = 0;
-  int used = 0;
   for (size_t i = 0; i < values.size(); i += kLogStride) {
     if (!std::isfinite(values[i])) continue;
     // No attenuation is that high; one pixel must not be all of the mean.
     sum -= std::clamp(values[i], -20.0f, 20.0f);
     ++used;
   }
-  Statistics frame{.dead = bad / static_cast<double>(values.size()), .constant = different == 0};
-  if (used > 0) frame.log_intensity = sum / used;
-  return frame;
+  if (used == 0) return std::nullopt;
+  return sum / used;
 }
 
-std::optional<FrameMonitor::FullScale> FrameMonitor::FullScaleOf(
-    const recon::Acquisition& acquisition) {
-  if (acquisition.calibration == nullptr || !acquisition.calibration->response) return std::nullopt;
-  const ops::PixelResponse& response = *acquisition.calibration->response;
-  if (response.full_scale_counts == 0) return std::nullopt;
-  double offset = 0, air = 0;
-  for (const float counts : response.offset_counts) offset += counts;
-  for (const float counts : response.air_counts) air += counts;
-  const auto pixels = static_cast<double>(response.air_counts.size());
-  return FullScale{.counts = response.full_scale_counts,
-                   .dose = (response.full_scale_counts * pixels - offset) / air};
-}
-
-std::optional<std::string> FrameMonitor::Overexposed(const Statistics& frame, double dose) const {
-  if (!(frame.saturated > kBadPixels)) return std::nullopt;
-  if (!full_scale_) {
-    return absl::StrFormat(
-        "%.1f %% of the detector's pixels are saturated at %.0f counts; expected are at most %.0f "
-        "%%, and %.0f counts in air",
-        100 * frame.saturated, frame.highest_count, 100 * kBadPixels, i0_counts_);
-  }
-  if (dose == 0) {
-    return absl::StrFormat(
-        "%.1f %% of the detector's pixels are saturated at %.0f counts, and the frame does not "
-        "tell its dose, without which they are not recovered; expected are at most %.0f %%",
-        100 * frame.saturated, full_scale_->counts, 100 * kBadPixels);
-  }
-  const double hidden = std::log(dose / full_scale_->dose);
-  if (hidden <= kMostHidden) return std::nullopt;
-  return absl::StrFormat(
-      "%.1f %% of the detector's pixels are saturated at %.0f counts, where a dose of %.2f hides "
-      "line integrals of up to %.2f; expected to be recovered are those of at most %.1f",
-      100 * frame.saturated, full_scale_->counts, dose, hidden, kMostHidden);
-}
-
-void FrameMonitor::CheckDetector(int index, const Statistics& frame, double dose,
+void FrameMonitor::CheckDetector(int index, const recon::DetectorLevels::Levels& frame, double dose,
                                  std::vector<jobs::JobWarning>& warnings) {
-  const std::optional<std::string> overexposed = Overexposed(frame, dose);
+  std::optional<std::string> overexposed = detector_levels_.Overexposed(frame, dose);
   if (saturated_.Update(overexposed.has_value())) {
-    warnings.push_back({jobs::WarningKind::kSaturatedDetector, index, *overexposed});
+    warnings.push_back({jobs::WarningKind::kSaturatedDetector, index, *std::move(overexposed)});
   }
-  const bool constant = frame.constant && !(frame.saturated > kBadPixels);
-  if (!dead_.Update(frame.dead > kBadPixels || constant)) return;
-  warnings.push_back(
-      {jobs::WarningKind::kDeadDetector, index,
-       frame.dead > kBadPixels
-           ? absl::StrFormat("%.1f %% of the detector's pixels show nothing; expected are at most "
-                             "%.0f %%",
-                             100 * frame.dead, 100 * kBadPixels)
-           : "all pixels of the detector have the same value"});
+  std::optional<std::string> silent = detector_levels_.Silent(frame);
+  if (dead_.Update(silent.has_value())) {
+    warnings.push_back({jobs::WarningKind::kDeadDetector, index, *std::move(silent)});
+  }
 }
 
 void FrameMonitor::CheckScan(int index, double dose, std::vector<jobs::JobWarning>& warnings) {

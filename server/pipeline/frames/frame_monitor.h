@@ -12,6 +12,7 @@
 #include "kernels/geometry/vec3.h"
 #include "kernels/ops/operations.h"
 #include "kernels/recon/completeness/cut_rows.h"
+#include "kernels/recon/completeness/detector_levels.h"
 #include "kernels/recon/completeness/scan_watch.h"
 #include "kernels/recon/plan.h"
 #include "server/jobs/job.h"
@@ -21,15 +22,7 @@ namespace isocenter::pipeline {
 /// Looks at a few rows of every frame, and at its measured matrix. What it finds is reported when
 /// it begins, and again only after it has ended.
 ///
-/// Saturated: more than 1 % of the pixels have one and the same highest count, and that is more
-/// than 5 % above the unattenuated intensity. So a detector that ends below 65535 counts is found
-/// as well, and open air is not taken for saturation where i0 is declared close to 65535. Counts
-/// only: line integrals do not show it. With a calibration that knows the full scale, more than 1 %
-/// of the pixels that reach it, unless the frame tells its dose and what is cut off is recovered
-/// (ops::RecoverOverexposed): line integrals of up to kMostHidden.
-///
-/// Dead: more than 1 % of the pixels have no value (count 0; a line integral that is not finite),
-/// or all have the same.
+/// Saturated, dead: of more than 1 % of the pixels that are looked at (recon::DetectorLevels).
 ///
 /// Dose dip: the mean logarithm of the intensities is that of a dose more than 30 % below the
 /// median of the last eight frames within 6 degrees of the arc. The mean intensity, or the
@@ -53,8 +46,6 @@ namespace isocenter::pipeline {
 /// Not thread-safe.
 class FrameMonitor {
  public:
-  static constexpr double kMostHidden = 0.9;
-
   /// `acquisition` must outlive this. `truncation`: what the protocol does about cut rows.
   FrameMonitor(const recon::Acquisition& acquisition, ops::Truncation truncation);
 
@@ -69,13 +60,6 @@ class FrameMonitor {
   std::vector<jobs::JobWarning> OnEnd() const;
 
  private:
-  /// Of the detector, by its calibration.
-  struct FullScale {
-    double counts = 0;
-    double dose = 0;  // at which air reaches it
-  };
-  static std::optional<FullScale> FullScaleOf(const recon::Acquisition& acquisition);
-
   /// True when a condition begins.
   class Onset {
    public:
@@ -95,15 +79,6 @@ class FrameMonitor {
     double u = 0, v = 0;  // of the isocentre, pixels
   };
 
-  /// What the sampled pixels of a frame say.
-  struct Statistics {
-    double saturated = 0;  // shares of the pixels
-    double dead = 0;
-    bool constant = false;
-    double highest_count = 0;
-    std::optional<double> log_intensity;  // mean over the pixels that have a value
-  };
-
   struct Level {
     int frame = 0;
     double log_intensity = 0;
@@ -111,13 +86,10 @@ class FrameMonitor {
 
   static Pose PoseOf(const ProjectionMatrix& matrix);
   void Sample(int index, std::span<const std::span<const std::byte>> pixels);
-  Statistics OfCounts() const;
-  Statistics OfLineIntegrals() const;
-  void CheckDetector(int index, const Statistics& frame, double dose,
+  /// Mean over the sampled pixels that have a value.
+  std::optional<double> LogIntensity() const;
+  void CheckDetector(int index, const recon::DetectorLevels::Levels& frame, double dose,
                      std::vector<jobs::JobWarning>& warnings);
-  /// What the share of overexposed pixels means at this dose; nothing where it is no reason to
-  /// worry.
-  std::optional<std::string> Overexposed(const Statistics& frame, double dose) const;
   void CheckScan(int index, double dose, std::vector<jobs::JobWarning>& warnings);
   void CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings);
   void CheckDose(int index, double log_intensity, std::vector<jobs::JobWarning>& warnings);
@@ -128,8 +100,6 @@ class FrameMonitor {
 
   const Detector detector_;
   const recon::PixelType pixel_type_;
-  const double i0_counts_;
-  const std::optional<FullScale> full_scale_;
   Trajectory matrices_;                          // [view], as measured where they were
   std::vector<Pose> planned_;                    // [view]
   std::vector<std::optional<Pose>> deviations_;  // [view], measured minus planned; unset: not come
@@ -141,6 +111,7 @@ class FrameMonitor {
   double level_before_dip_ = 0;
   int frames_in_dip_ = 0;  // 0: there is none
   Onset saturated_, dead_, jump_;
+  const recon::DetectorLevels detector_levels_;
   recon::ScanWatch watch_;
   std::optional<recon::CutRows> cut_rows_;  // unset: cut rows are corrected
 };

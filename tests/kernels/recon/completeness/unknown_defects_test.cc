@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <random>
 #include <string>
@@ -93,6 +95,45 @@ TEST(UnknownDefects, TheSetOfAnotherPanelIsToldOf) {
   PanelScan panel;
   panel.calibration->response = PanelScan(0, {}, 2).calibration->response;
   EXPECT_NE(panel.Said(), "");
+}
+
+TEST(UnknownDefects, FramesWithoutASetAreLookedAt) {
+  PanelScan panel;
+  panel.scan.acquisition.calibration = nullptr;
+  EXPECT_THAT(panel.Said(), HasSubstr("and no calibration has them as defects"))
+      << "gains that differ by 5 % and are not corrected make rings, too";
+  panel.scan = EllipseScan(60, 200, {}, 0.02);
+  EXPECT_EQ(panel.Said(), "");
+  panel.Kill(40, 3);
+  panel.Kill(200, 7);
+  EXPECT_THAT(panel.Said(), AllOf(HasSubstr("and no calibration has them as defects (column,row: "
+                                            "40,3, 200,7)"),
+                                  HasSubstr("--find-defects")));
+}
+
+TEST(UnknownDefects, LineIntegralsAreLookedAt) {
+  EllipseScan scan(40, 200, {}, 0.02);
+  scan.acquisition.pixel_type = PixelType::kFloat32LineIntegrals;
+  const auto said = [&](float dead) {
+    UnknownDefects defects(scan.acquisition);
+    for (int view = 0; view < scan.views(); ++view) {
+      std::vector<float> lines;
+      for (const uint16_t count : scan.frames[view]) {
+        lines.push_back(std::log(50000.0F / std::max<int>(count, 1)));
+      }
+      for (int v = 0; v < kRows; ++v) lines[v * kColumns + 70] = dead;
+      std::vector<FrameRow> rows;
+      for (int v = 0; v < kRows; ++v) {
+        rows.push_back(RowOf(std::as_bytes(std::span(lines)), v, kRows));
+      }
+      defects.Add(view, rows);
+    }
+    return defects.Text().value_or("");
+  };
+  const std::string column = "16 of 4032 pixels that were looked at";
+  EXPECT_THAT(said(12), AllOf(HasSubstr(column), HasSubstr("(column,row: 70,0, 70,1, 70,2, …)")));
+  EXPECT_THAT(said(std::nanf("")), HasSubstr(column));
+  EXPECT_THAT(said(-1e6F), HasSubstr(column));
 }
 
 TEST(UnknownDefects, FewViewsSayNothing) {
