@@ -19,11 +19,14 @@
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
+#include "client/cli/qa/conditions.h"
+#include "client/cli/qa/record.h"
 #include "client/cli/qa/trend.h"
 #include "client/job_client.h"
 #include "client/quality_client.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/quality_conditions.h"
 
 namespace isocenter::cli {
 namespace {
@@ -48,7 +51,13 @@ std::string VerdictOf(const v1::QualityResult& result) {
   if (result.baseline()) return "baseline";
   if (result.verdict().empty()) return "no baseline";
   const int failed = FailedOf(result);
-  return failed == 0 ? "passed" : absl::StrCat(failed, " not passed");
+  if (failed == 0) return "passed";
+  const auto incomparable = std::count_if(
+      result.verdict().begin(), result.verdict().end(),
+      [](const v1::QualityVerdict& verdict) { return !verdict.not_comparable().empty(); });
+  if (incomparable == failed) return absl::StrCat(incomparable, " not comparable");
+  return absl::StrCat(failed - incomparable, " not passed",
+                      incomparable == 0 ? "" : absl::StrCat(", ", incomparable, " not comparable"));
 }
 
 std::string Table(const std::vector<v1::QualityResult>& results, const std::string& measure) {
@@ -82,9 +91,21 @@ nlohmann::ordered_json ToJson(const v1::QualityResult& result) {
         {{"name", measure.name()}, {"value", measure.value()}, {"tolerance", measure.tolerance()}});
   }
   json["not_passed"] = nlohmann::ordered_json::array();
+  json["not_comparable"] = nlohmann::ordered_json::array();
   for (const v1::QualityVerdict& verdict : result.verdict()) {
     if (!verdict.passed()) json["not_passed"].push_back(verdict.name());
+    if (!verdict.not_comparable().empty()) json["not_comparable"].push_back(verdict.name());
   }
+  if (result.has_conditions()) {
+    quality::Conditions conditions = wire::ConditionsFromProto(result.conditions());
+    AddTo(json, conditions);
+  }
+  json["changed_conditions"] = nlohmann::ordered_json::array();
+  for (const std::string& change : result.changed_condition()) {
+    json["changed_conditions"].push_back(change);
+  }
+  if (!result.same_scan_id().empty()) json["same_scan_id"] = result.same_scan_id();
+  if (!result.replaced_id().empty()) json["replaced_id"] = result.replaced_id();
   return json;
 }
 
@@ -146,17 +167,19 @@ std::vector<std::string> Owed(const std::vector<RoomTrend>& rooms, const Options
   return owed;
 }
 
-/// How the results' scans were made, of those whose jobs are still there.
+/// How the scans of results that do not tell it were made, where their jobs are still there.
 ScansByJob ScansOf(const client::ServiceChannel& channel, const v1::ListQualityResponse& found) {
   const client::JobClient jobs(channel);
   ScansByJob scans;
   for (const v1::QualityResult& result : found.result()) {
-    if (result.job_id().empty() || scans.contains(result.job_id())) continue;
+    if (result.has_conditions() || result.job_id().empty() || scans.contains(result.job_id())) {
+      continue;
+    }
     const auto job = jobs.Get(result.job_id());
     if (!job.ok()) continue;
-    Conditions& conditions = scans[result.job_id()] = ConditionsOf(*job);
+    quality::Conditions& conditions = scans[result.job_id()] = ConditionsOf(*job);
     // Rooms' results are kept by their protocol, whatever a refinement's is called.
-    conditions.facts.protocol.clear();
+    conditions.protocol.clear();
     if (job->refines_job_id().empty()) continue;
     if (const auto acquired = jobs.Get(job->refines_job_id()); acquired.ok()) {
       conditions.acquired = ConditionsOf(*acquired).acquired;
@@ -220,6 +243,11 @@ absl::Status SetBaseline(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, TheService(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::QualityResult result,
                        client::QualityClient(channel).SetBaseline(options.id));
+  const std::string replaced = ReplacedText(result);
+  if (!replaced.empty()) {
+    std::fprintf(stderr, "isocenter: %s is the baseline of %s, %s%s\n", result.id().c_str(),
+                 result.station_name().c_str(), result.protocol().c_str(), replaced.c_str());
+  }
   return options.json.Report(Table({result}, ""), ToJson(result));
 }
 

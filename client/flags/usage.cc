@@ -111,6 +111,26 @@ std::string ValueMeant(const CLI::App& app, const std::string& word) {
   return flags.size() == 1 ? absl::StrCat("; did you mean ", flags.front(), "?") : "";
 }
 
+/// Of required flags the first that is not there, of groups that ask for exactly one their names.
+std::string Missing(const CLI::App& app) {
+  for (const CLI::Option* option : OptionsOf(app)) {
+    if (!option->get_required() || option->count() > 0) continue;
+    return absl::StrCat(Shown(*option), " is missing: ", option->get_description());
+  }
+  for (const CLI::App* group : PartsOf(app, /*named=*/false)) {
+    if (group->get_require_option_min() != 1) continue;
+    std::vector<std::string> names, given;
+    for (const CLI::Option* option : OptionsOfGroup(*group)) {
+      names.push_back(Shown(*option));
+      if (option->count() > 0) given.push_back(names.back());
+    }
+    if (given.size() == 1) continue;
+    return absl::StrCat(given.empty() ? "one flag is missing" : absl::StrJoin(given, " with "),
+                        "; legal is exactly one of ", absl::StrJoin(names, ", "));
+  }
+  return "";
+}
+
 std::string UnknownWord(const CLI::App& app, const std::string& word) {
   if (const std::string plain = WithPlainDashes(word); plain != word && plain[0] == '-') {
     return absl::StrCat("'", word, "' begins with a dash that is no '-'",
@@ -118,9 +138,12 @@ std::string UnknownWord(const CLI::App& app, const std::string& word) {
   }
   const std::vector<std::string> commands = CommandsOf(app);
   if (commands.empty()) {
-    const std::string value = ValueMeant(app, word);
-    return absl::StrCat("'", word, "' is one argument too many",
-                        value.empty() ? DidYouMean(absl::StrCat("--", word), FlagsOf(app)) : value);
+    std::string meant = ValueMeant(app, word);
+    if (meant.empty()) meant = DidYouMean(absl::StrCat("--", word), FlagsOf(app));
+    // It may stand where a flag is missing: `compare a b` without --truth.
+    const std::string missing = meant.empty() ? Missing(app) : "";
+    return absl::StrCat("'", word, "' is one argument too many", meant, missing.empty() ? "" : "; ",
+                        missing);
   }
   constexpr size_t kReadable = 12;
   std::string nearest = DidYouMean(word, commands);
@@ -165,26 +188,6 @@ bool TakesValue(const CLI::App& app, const std::string& word) {
   if (option != nullptr && option->get_items_expected_max() > 0) return true;
   const auto parts = app.get_subcommands([](const CLI::App*) { return true; });
   return std::ranges::any_of(parts, [&](const CLI::App* part) { return TakesValue(*part, word); });
-}
-
-/// Of required flags the first that is not there, of groups that ask for exactly one their names.
-std::string Missing(const CLI::App& app) {
-  for (const CLI::Option* option : OptionsOf(app)) {
-    if (!option->get_required() || option->count() > 0) continue;
-    return absl::StrCat(Shown(*option), " is missing: ", option->get_description());
-  }
-  for (const CLI::App* group : PartsOf(app, /*named=*/false)) {
-    if (group->get_require_option_min() != 1) continue;
-    std::vector<std::string> names, given;
-    for (const CLI::Option* option : OptionsOfGroup(*group)) {
-      names.push_back(Shown(*option));
-      if (option->count() > 0) given.push_back(names.back());
-    }
-    if (given.size() == 1) continue;
-    return absl::StrCat(given.empty() ? "one flag is missing" : absl::StrJoin(given, " with "),
-                        "; legal is exactly one of ", absl::StrJoin(names, ", "));
-  }
-  return "";
 }
 
 /// The option whose name a message of the parser begins with.

@@ -72,13 +72,9 @@ void AddSharpness(const PhantomStudy& study, List& list) {
   if (study.sphere) {
     list.AddCurve("sphere", study.sphere->in_plane);
     list.AddCurve("axial", study.sphere->axial);
-    list.Add("slice_fwhm_mm", study.sphere->slice_fwhm_mm, 0.1, 0.2);
   }
-  double ramps = 0;
-  for (const auto& ramp : study.ramps) {
-    ramps += ramp.transfer.fwhm_mm / static_cast<double>(study.ramps.size());
-  }
-  if (ramps > 0) list.Add("ramp_fwhm_mm", ramps, 0.1, 0.2);
+  if (study.slice_fwhm_mm) list.Add("slice_fwhm_mm", *study.slice_fwhm_mm, 0.1, 0.2);
+  if (study.ramp_fwhm_mm) list.Add("ramp_fwhm_mm", *study.ramp_fwhm_mm, 0.1, 0.2);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/quality/slice_width.h"
 #include "kernels/quality/unmeasured_figures.h"
 
 namespace isocenter::quality {
@@ -50,6 +51,7 @@ class Measuring {
  private:
   const Placement& place() const { return study_.place.placement; }
   double pixel() const { return volume_.grid.spacing.x; }
+  double slice() const { return volume_.grid.spacing.z; }
   /// The value, or nothing; then what it was not made of is noted.
   template <class T>
   std::optional<T> Kept(const std::string& name, const absl::StatusOr<T>& measured) {
@@ -116,10 +118,12 @@ void Measuring::Wire() {
 
 void Measuring::Sphere() {
   for (const PhantomModule& module : ModulesOf(phantom_, Kind::kSphere)) {
-    const double voxel = std::max(pixel(), volume_.grid.spacing.z);
+    const double voxel = std::max(pixel(), slice());
     study_.sphere = Kept("mtf_sphere",
                          MeasureSphere(volume_, {place().ToWorld(module.center), module.radius_mm},
                                        ReachOf(module.radius_mm, voxel)));
+    if (!study_.sphere) continue;
+    study_.slice_fwhm_mm = Kept("slice_fwhm_mm", SliceWidth(study_.sphere->slice_fwhm_mm, slice()));
   }
 }
 
@@ -173,6 +177,11 @@ void Measuring::Slices() {
     const auto profile = Kept(module.name, MeasureRamp(volume_, place(), module));
     if (profile) study_.ramps.push_back({module.name, *profile});
   }
+  if (study_.ramps.empty()) return;
+  double sum = 0;
+  for (const auto& ramp : study_.ramps) sum += ramp.transfer.fwhm_mm;
+  study_.ramp_fwhm_mm =
+      Kept("ramp_fwhm_mm", SliceWidth(sum / static_cast<double>(study_.ramps.size()), slice()));
 }
 
 void Measuring::Distances() {

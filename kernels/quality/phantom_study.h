@@ -58,6 +58,7 @@ struct PhantomStudy {
   std::optional<WireTransfer> wire;
   std::optional<SphereTransfer> sphere;
   std::vector<Of<RampProfile>> ramps;
+  std::optional<double> slice_fwhm_mm, ramp_fwhm_mm;  // of the sphere; the mean of the ramps
   std::optional<double> distance_error_mm;
   std::vector<LowContrastFigures> low_contrasts;
   std::vector<TaskFigures> tasks;

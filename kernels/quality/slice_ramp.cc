@@ -13,6 +13,7 @@ namespace isocenter::quality {
 namespace {
 
 constexpr double kBinsToASlice = 8;
+constexpr int kSmoothed = 2;  // bins on both sides of one
 // Beside the wire, mm: what shows it, and what it is compared with.
 constexpr double kCore = 1.5, kInner = 2.5, kOuter = 4.5;
 
@@ -21,14 +22,13 @@ struct Bin {
   double above() const { return cores > 0 && besides > 0 ? core / cores - beside / besides : 0; }
 };
 
-// Means over half a slice: of one bin alone noise is as large as what is looked for.
+// Means of neighbours: of one bin alone noise is as large as what is looked for.
 std::vector<double> Smoothed(const std::vector<Bin>& bins) {
-  constexpr int kReach = 2;
   const int count = static_cast<int>(bins.size());
   std::vector<double> values;
   for (int i = 0; i < count; ++i) {
     Bin sum;
-    for (int j = std::max(0, i - kReach); j <= std::min(count - 1, i + kReach); ++j) {
+    for (int j = std::max(0, i - kSmoothed); j <= std::min(count - 1, i + kSmoothed); ++j) {
       sum.core += bins[j].core;
       sum.cores += bins[j].cores;
       sum.beside += bins[j].beside;
@@ -51,6 +51,13 @@ double FullWidth(const std::vector<double>& values, size_t peak) {
   const double end =
       static_cast<double>(right) - (half - values[right]) / (values[right - 1] - values[right]);
   return end - begin;
+}
+
+// `full` bins without what Smoothed has added. Variances add: that of a mean over n bins is n²/12,
+// and a Gaussian's full width squared 8 ln 2 of its variance.
+double Unsmoothed(double full) {
+  constexpr double kMean = 2 * kSmoothed + 1;
+  return std::sqrt(std::max(0.0, full * full - 8 * std::log(2.0) * kMean * kMean / 12));
 }
 
 }  // namespace
@@ -89,7 +96,7 @@ absl::StatusOr<RampProfile> MeasureRamp(const VolumeView& volume, const Placemen
         "legal is a wire that stands out",
         values[peak], reach));
   }
-  RampProfile profile{.fwhm_mm = full * width};
+  RampProfile profile{.fwhm_mm = Unsmoothed(full) * width};
   for (size_t i = 0; i < values.size(); ++i) {
     profile.sensitivity.frequencies.push_back((static_cast<double>(i) - static_cast<double>(peak)) *
                                               width);

@@ -11,8 +11,9 @@
 namespace isocenter::quality {
 
 struct RampProfile {
-  FrequencyCurve sensitivity;  // over mm from a slice's middle; 1 at most
-  double fwhm_mm = 0;
+  /// Over mm from a slice's middle, 1 at most; each a mean over 5/8 of a slice.
+  FrequencyCurve sensitivity;
+  double fwhm_mm = 0;  // full width at half maximum of it, without what those means add
 };
 /// What voxels show of a ramp's wire, by how far the wire is above or below them: where the wire is
 /// in a slice is known, so a length in the slice is a height, tan(kRampDeg) times as large. The

@@ -24,6 +24,7 @@
 #include "server/daemon/job_traces.h"
 #include "server/daemon/no_device_record.h"
 #include "server/daemon/observer.h"
+#include "server/daemon/scan_conditions.h"
 #include "server/daemon/simulated_scans.h"
 #include "server/daemon/slots.h"
 #include "server/daemon/start_advice.h"
@@ -216,7 +217,10 @@ absl::Status Service::OpenStores() {
   }
   ISO_ASSIGN_OR_RETURN(
       quality_, quality_records::Store::Open(
-                    {.directory = std::filesystem::path(config.archive_directory()) / "quality"}));
+                    {.directory = std::filesystem::path(config.archive_directory()) / "quality",
+                     .conditions_of_job = [this](const std::string& job_id) {
+                       return ConditionsOfJob(*table_, job_id);
+                     }}));
   for (const std::string& repair : quality_->repairs()) {
     spdlog::warn("event=quality_repaired what=\"{}\"", repair);
   }

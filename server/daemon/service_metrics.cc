@@ -124,6 +124,8 @@ std::vector<metrics::QualityTest> QualityOf(const quality_records::Store& store)
                              .unix_seconds = static_cast<double>(result.record_time().seconds())});
     std::map<std::string, std::optional<double>> deviations;
     for (const v1::QualityVerdict& verdict : result.verdict()) {
+      // Under other conditions than the baseline's a distance from it says nothing of the room.
+      if (!verdict.not_comparable().empty()) continue;
       deviations[verdict.name()] =
           verdict.has_value() ? (verdict.value() - verdict.baseline()) / verdict.tolerance()
                               : std::numeric_limits<double>::infinity();

@@ -23,9 +23,34 @@ Json VerdictsJson(const v1::QualityResult& result) {
                     {"value", verdict.has_value() ? Json(verdict.value()) : Json(nullptr)},
                     {"baseline", verdict.baseline()},
                     {"tolerance", verdict.tolerance()},
-                    {"passed", verdict.passed()}});
+                    {"passed", verdict.passed()},
+                    {"not_comparable", TextJson(verdict.not_comparable())}});
   }
   return list;
+}
+
+template <class Texts>
+Json ListJson(const Texts& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(text);
+  return list;
+}
+
+Json NumberJson(double value) { return value > 0 ? Json(value) : Json(nullptr); }
+
+Json ConditionsJson(const v1::QualityResult& result) {
+  if (!result.has_conditions()) return nullptr;
+  const v1::QualityConditions& told = result.conditions();
+  return {{"frames", TextJson(told.frames())},
+          {"voxel_mm", told.voxel_x_mm() > 0
+                           ? Json::array({told.voxel_x_mm(), told.voxel_y_mm(), told.voxel_z_mm()})
+                           : Json(nullptr)},
+          {"filter", TextJson(told.filter())},
+          {"calibration", TextJson(told.calibration())},
+          {"tube_voltage_kv", NumberJson(told.tube_voltage_kv())},
+          {"acquired_time", told.has_acquired_time()
+                                ? TimeJson(wire::TimeFromProto(told.acquired_time()))
+                                : Json(nullptr)}};
 }
 
 Json ResultJson(const v1::QualityResult& result) {
@@ -46,6 +71,10 @@ Json ResultJson(const v1::QualityResult& result) {
           {"recorded_by", TextJson(result.recorded_by())},
           {"baseline", result.baseline()},
           {"passed", verdicts.empty() ? Json(nullptr) : Json(passed)},
+          {"conditions", ConditionsJson(result)},
+          {"changed_conditions", ListJson(result.changed_condition())},
+          {"untold_conditions", ListJson(result.untold_condition())},
+          {"same_scan_id", TextJson(result.same_scan_id())},
           {"measures", std::move(measures)},
           {"verdicts", VerdictsJson(result)}};
 }

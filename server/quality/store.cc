@@ -15,6 +15,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/quality/constancy.h"
 #include "proto/wire/calibration.h"
+#include "proto/wire/quality_conditions.h"
 #include "server/quality/record_file.h"
 #include "server/storage/files.h"
 
@@ -32,6 +33,17 @@ std::vector<quality::Measure> MeasuresOf(const v1::QualityResult& result) {
     measures.push_back({measure.name(), measure.value(), measure.tolerance()});
   }
   return measures;
+}
+
+v1::QualityVerdict ToProto(const quality::Verdict& verdict) {
+  v1::QualityVerdict proto;
+  proto.set_name(verdict.name);
+  if (verdict.value) proto.set_value(*verdict.value);
+  proto.set_baseline(verdict.baseline);
+  proto.set_tolerance(verdict.tolerance);
+  proto.set_passed(verdict.passed());
+  proto.set_not_comparable(verdict.not_comparable);
+  return proto;
 }
 
 }  // namespace
@@ -104,67 +116,142 @@ void Store::TakeUpMark(const fs::path& file) {
   if (!mark.id.empty()) fs::remove(MarkOf(mark), ignored);
 }
 
+const v1::QualityResult* Store::BaselineOf(const Series& series) const {
+  const auto baseline = baselines_.find(series);
+  if (baseline == baselines_.end()) return nullptr;
+  const auto result = results_.find(baseline->second.id);
+  return result == results_.end() ? nullptr : &result->second;
+}
+
+quality::Conditions Store::ConditionsOf(const v1::QualityResult& result) const {
+  // Those of results that were recorded before conditions were kept are their job's.
+  quality::Conditions conditions =
+      wire::ConditionsFromProto(result.has_conditions() || result.job_id().empty()
+                                    ? result.conditions()
+                                    : options_.conditions_of_job(result.job_id()));
+  // A room's protocol is the name that both are kept under.
+  conditions.phantom = result.phantom();
+  return conditions;
+}
+
+std::vector<quality::Verdict> Store::Verdicts(const v1::QualityResult& baseline,
+                                              const v1::QualityResult& result) const {
+  std::vector<quality::Verdict> verdicts =
+      quality::Compare(MeasuresOf(baseline), MeasuresOf(result));
+  quality::MarkNotComparable(quality::Changes(ConditionsOf(baseline), ConditionsOf(result)),
+                             verdicts);
+  return verdicts;
+}
+
 v1::QualityResult Store::Judged(v1::QualityResult result) const {
-  const auto baseline = baselines_.find(SeriesOf(result));
-  if (baseline == baselines_.end()) return result;
-  result.set_baseline(baseline->second.id == result.id());
-  const auto was = results_.find(baseline->second.id);
-  if (result.baseline() || was == results_.end()) return result;
-  for (const quality::Verdict& verdict :
-       quality::Compare(MeasuresOf(was->second), MeasuresOf(result))) {
-    v1::QualityVerdict& proto = *result.add_verdict();
-    proto.set_name(verdict.name);
-    if (verdict.value) proto.set_value(*verdict.value);
-    proto.set_baseline(verdict.baseline);
-    proto.set_tolerance(verdict.tolerance);
-    proto.set_passed(verdict.passed());
+  const v1::QualityResult* was = BaselineOf(SeriesOf(result));
+  if (was == nullptr) return result;
+  result.set_baseline(was->id() == result.id());
+  if (result.baseline()) return result;
+  for (const quality::Verdict& verdict : Verdicts(*was, result)) {
+    *result.add_verdict() = ToProto(verdict);
+  }
+  const quality::Conditions before = ConditionsOf(*was), now = ConditionsOf(result);
+  for (const quality::ConditionChange& change : quality::Changes(before, now)) {
+    result.add_changed_condition(change.text);
+  }
+  for (const std::string& name : quality::Untold(before, now)) {
+    // Results are kept by both.
+    if (name != "protocol" && name != "room") result.add_untold_condition(name);
   }
   return result;
 }
 
-absl::StatusOr<v1::QualityResult> Store::Record(v1::QualityResult result) {
+absl::Status Store::CheckNew(const std::optional<std::string>& replaces, bool is_baseline,
+                             v1::QualityResult& result) const {
+  const Series series = SeriesOf(result);
+  std::set<Series> all = {series};
+  for (const auto& [id, other] : results_) all.insert(SeriesOf(other));
+  if (static_cast<int>(all.size()) > options_.most_series) {
+    return absl::ResourceExhaustedError(absl::StrCat("results are kept of ", all.size() - 1,
+                                                     " rooms and protocols; legal is at most ",
+                                                     options_.most_series));
+  }
+  const std::vector<quality::Measure> measures = MeasuresOf(result);
+  const quality::Conditions conditions = ConditionsOf(result);
+  const v1::QualityResult* baseline = BaselineOf(series);
+  if (baseline != nullptr && !is_baseline) {
+    ISO_RETURN_IF_ERROR(quality::CheckIsATest(baseline->id(), ConditionsOf(*baseline),
+                                              MeasuresOf(*baseline), conditions, measures));
+  }
+  const std::string present = baseline == nullptr ? "" : baseline->id();
+  if (is_baseline && replaces && *replaces != present) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the baseline of ", series.first, ", ", series.second, " is ",
+        present.empty() ? "none" : present, ", and replaces_id '", replaces->substr(0, 64),
+        "'; legal is the baseline that there is: a new one changes what the room is held against"));
+  }
+  for (auto other = results_.rbegin(); other != results_.rend(); ++other) {
+    if (SeriesOf(other->second) != series || other->second.phantom() != result.phantom()) continue;
+    if (quality::WhySameScan(ConditionsOf(other->second), MeasuresOf(other->second), conditions,
+                             measures)
+            .empty()) {
+      continue;
+    }
+    result.set_same_scan_id(other->first);
+    break;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::QualityResult> Store::Record(v1::QualityResult result,
+                                                const std::optional<std::string>& replaces) {
   ISO_RETURN_IF_ERROR(quality::CheckMeasures(MeasuresOf(result)));
+  ISO_RETURN_IF_ERROR(wire::CheckConditions(result.conditions()));
+  if (!result.job_id().empty()) {
+    const v1::QualityConditions of_job = options_.conditions_of_job(result.job_id());
+    // What is not known stays unset.
+    if (of_job.ByteSizeLong() > 0) result.mutable_conditions()->MergeFrom(of_job);
+  }
   absl::MutexLock changing(&changing_);
   const absl::Time now = options_.clock();
   const bool is_baseline = result.baseline();
+  wire::SetTime(now, *result.mutable_record_time());
+  result.clear_verdict();
+  result.clear_baseline();  // which is what the mark says
   {
     absl::MutexLock lock(&mutex_);
-    std::set<Series> series = {SeriesOf(result)};
-    for (const auto& [id, other] : results_) series.insert(SeriesOf(other));
-    if (static_cast<int>(series.size()) > options_.most_series) {
-      return absl::ResourceExhaustedError(absl::StrCat("results are kept of ", series.size() - 1,
-                                                       " rooms and protocols; legal is at most ",
-                                                       options_.most_series));
-    }
+    ISO_RETURN_IF_ERROR(CheckNew(replaces, is_baseline, result));
     // Names follow the time, and each other.
     int64_t millis = absl::ToUnixMillis(now);
     do {
       result.set_id(absl::StrFormat("q%013d", millis++));
     } while (results_.contains(result.id()));
   }
-  wire::SetTime(now, *result.mutable_record_time());
-  result.clear_verdict();
-  result.clear_baseline();  // which is what the mark says
   ISO_RETURN_IF_ERROR(WriteRecord(FileOf(result.id()), result));
   {
     absl::MutexLock lock(&mutex_);
     results_[result.id()] = result;
   }
-  if (is_baseline) ISO_RETURN_IF_ERROR(Mark(SeriesOf(result), result.id()));
+  v1::QualityResult answer = result;
+  if (is_baseline) ISO_RETURN_IF_ERROR(Mark(result, answer));
   absl::MutexLock lock(&mutex_);
   Forget();
-  return Judged(std::move(result));
+  return Judged(std::move(answer));
 }
 
-absl::Status Store::Mark(const Series& series, const std::string& id) {
-  Baseline mark{id, absl::ToUnixMillis(options_.clock())};
+absl::Status Store::Mark(const v1::QualityResult& result, v1::QualityResult& answer) {
+  const Series series = SeriesOf(result);
+  Baseline mark{result.id(), absl::ToUnixMillis(options_.clock())};
   Baseline before;
   {
     absl::MutexLock lock(&mutex_);
     const auto known = baselines_.find(series);
     if (known != baselines_.end()) before = known->second;
+    const v1::QualityResult* replaced = BaselineOf(series);
+    if (replaced != nullptr && before.id != result.id()) {
+      answer.set_replaced_id(before.id);
+      for (const quality::Verdict& verdict : Verdicts(*replaced, result)) {
+        *answer.add_replaced_verdict() = ToProto(verdict);
+      }
+    }
   }
-  if (before.id == id) return absl::OkStatus();
+  if (before.id == result.id()) return absl::OkStatus();
   // A clock that was set back must not let the older one win.
   mark.set_millis = std::max(mark.set_millis, before.set_millis + 1);
   ISO_ASSIGN_OR_RETURN(storage::OutputFile file, storage::OutputFile::Create(MarkOf(mark)));
@@ -189,9 +276,10 @@ absl::StatusOr<v1::QualityResult> Store::SetBaseline(const std::string& id) {
     }
     result = found->second;
   }
-  ISO_RETURN_IF_ERROR(Mark(SeriesOf(result), id));
+  v1::QualityResult answer = result;
+  ISO_RETURN_IF_ERROR(Mark(result, answer));
   absl::MutexLock lock(&mutex_);
-  return Judged(std::move(result));
+  return Judged(std::move(answer));
 }
 
 void Store::Forget() {

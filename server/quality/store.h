@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "isocenter/v1/quality.pb.h"
+#include "kernels/quality/conditions.h"
 #include "server/storage/locks.h"
 
 namespace isocenter::quality_records {
@@ -26,6 +28,10 @@ struct StoreOptions {
   int most_results = 10'000;
   int most_series = 128;  // rooms and protocols
   std::function<absl::Time()> clock = absl::Now;
+  /// What is known of a job's scan; nothing of one that is not there any more. Called with locks
+  /// held: it asks for nothing of the store.
+  std::function<v1::QualityConditions(const std::string& job_id)> conditions_of_job =
+      [](const std::string&) { return v1::QualityConditions(); };
 };
 
 /// Thread-safe. What a function has reported done survives a crash of the process and of the
@@ -40,11 +46,15 @@ class Store {
   /// What Open has set aside, as sentences for the log.
   const std::vector<std::string>& repairs() const { return repairs_; }
 
-  /// Keeps a result with a new id; `baseline` says whether it becomes the baseline. Its names have
-  /// been checked. Errors: INVALID_ARGUMENT (its measures), RESOURCE_EXHAUSTED (disk, series),
-  /// INTERNAL.
-  absl::StatusOr<v1::QualityResult> Record(v1::QualityResult result);
-  /// Errors: NOT_FOUND, RESOURCE_EXHAUSTED, INTERNAL.
+  /// Keeps a result with a new id; `baseline` says whether it becomes the baseline, in place of
+  /// `replaces` alone where that is given (empty: of none). Its names have been checked; of its
+  /// conditions those of its job count. Errors: INVALID_ARGUMENT (its measures, its conditions,
+  /// another phantom than the baseline's), FAILED_PRECONDITION (it is the baseline's own scan;
+  /// another baseline than `replaces`), RESOURCE_EXHAUSTED (disk, series), INTERNAL.
+  absl::StatusOr<v1::QualityResult> Record(v1::QualityResult result,
+                                           const std::optional<std::string>& replaces = {});
+  /// Its answer tells which baseline it was before, and how the result compares with that. Errors:
+  /// NOT_FOUND, RESOURCE_EXHAUSTED, INTERNAL.
   absl::StatusOr<v1::QualityResult> SetBaseline(const std::string& id);
 
   /// At most `most` that match, newest first, each with its verdicts; an empty name matches all.
@@ -71,7 +81,18 @@ class Store {
   absl::Status ReadDirectory();
   void TakeUp(const std::filesystem::path& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeUpMark(const std::filesystem::path& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Mark(const Series& series, const std::string& id);
+  /// Of the series; null where there is none.
+  const v1::QualityResult* BaselineOf(const Series& series) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  /// Whether a new result may be recorded, and what it is of earlier ones.
+  absl::Status CheckNew(const std::optional<std::string>& replaces, bool is_baseline,
+                        v1::QualityResult& result) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  /// Makes a result the baseline; into the answer, what it replaces.
+  absl::Status Mark(const v1::QualityResult& result, v1::QualityResult& answer);
+  quality::Conditions ConditionsOf(const v1::QualityResult& result) const;
+  /// Verdicts of `baseline` on a result, under the conditions of both.
+  std::vector<quality::Verdict> Verdicts(const v1::QualityResult& baseline,
+                                         const v1::QualityResult& result) const;
   /// With what is known of its baseline.
   v1::QualityResult Judged(v1::QualityResult result) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -1,5 +1,7 @@
 #include "server/rpc/quality_service.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +20,21 @@ void RecordInTrail(const Permit& permit, const char* what, const std::string& ab
     event.detail =
         absl::StrCat(what, " ", Shown(about), event.detail.empty() ? "" : ": ", event.detail);
   });
+}
+
+/// A job's room and protocol are its own, whatever a caller takes them for.
+absl::Status CheckJobs(absl::string_view field, const std::string& told, const std::string& job) {
+  if (told.empty() || job.empty() || told == job) return absl::OkStatus();
+  return Illegal(field, Shown(told), absl::StrCat("that of the job, ", Shown(job), ", or none"));
+}
+
+/// What a new baseline was before, for the trail.
+std::string InPlaceOf(const v1::QualityResult& result) {
+  if (result.replaced_id().empty()) return "";
+  const auto failed = std::ranges::count_if(
+      result.replaced_verdict(), [](const v1::QualityVerdict& each) { return !each.passed(); });
+  return absl::StrCat(" in place of ", result.replaced_id(), ", by which ", failed, " of ",
+                      result.replaced_verdict_size(), " figures are not passed");
 }
 
 absl::Status NothingKept() {
@@ -41,6 +58,8 @@ absl::StatusOr<v1::QualityResult> QualityService::ResultOf(
   result.set_protocol(request.protocol());
   if (!request.job_id().empty()) {
     ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, table_.Get(request.job_id()));
+    ISO_RETURN_IF_ERROR(CheckJobs("station_name", result.station_name(), job->station_name));
+    ISO_RETURN_IF_ERROR(CheckJobs("protocol", result.protocol(), job->protocol));
     if (result.station_name().empty()) result.set_station_name(job->station_name);
     if (result.protocol().empty()) result.set_protocol(job->protocol);
     result.set_job_id(job->id);
@@ -63,6 +82,9 @@ absl::StatusOr<v1::QualityResult> QualityService::ResultOf(
   result.set_phantom(request.phantom());
   result.set_baseline(request.baseline());
   *result.mutable_measure() = std::move(*request.mutable_measure());
+  if (request.has_conditions()) {
+    *result.mutable_conditions() = std::move(*request.mutable_conditions());
+  }
   return result;
 }
 
@@ -75,7 +97,12 @@ void QualityService::OnRecordQuality(UnaryCall<v1::RecordQualityRequest, v1::Qua
     if (result.ok()) {
       about = absl::StrCat(result->station_name(), " ", result->protocol());
       result->set_recorded_by(call.permit().caller());
-      result = store_->Record(*std::move(result));
+      if (result->baseline()) absl::StrAppend(&about, " as baseline");
+      const v1::RecordQualityRequest& request = call.request();
+      result = store_->Record(*std::move(result), request.has_replaces_id()
+                                                      ? std::optional(request.replaces_id())
+                                                      : std::nullopt);
+      if (result.ok()) absl::StrAppend(&about, InPlaceOf(*result));
     }
     RecordInTrail(call.permit(), "record", about, result.status());
     if (result.ok()) {
@@ -110,9 +137,11 @@ void QualityService::OnSetQualityBaseline(
   lane_->Submit([this, &call, token = std::move(token)] {
     const std::string id = call.request().id();
     absl::StatusOr<v1::QualityResult> result = store_->SetBaseline(id);
-    RecordInTrail(call.permit(), "baseline", id, result.status());
+    RecordInTrail(call.permit(), "baseline",
+                  absl::StrCat(id, result.ok() ? InPlaceOf(*result) : ""), result.status());
     if (result.ok()) {
-      spdlog::info("event=quality_baseline id={} by=\"{}\"", id, call.permit().caller());
+      spdlog::info("event=quality_baseline id={} replaced={} by=\"{}\"", id, result->replaced_id(),
+                   call.permit().caller());
       call.response() = *std::move(result);
     }
     call.Answer(result.status());

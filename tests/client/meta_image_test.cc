@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/formats/file.h"
+#include "kernels/quality/conditions.h"
 #include "tests/client/test_files.h"
 
 namespace isocenter::formats {
@@ -241,7 +242,7 @@ TEST(MetaImage, FactsStandInTheHeader) {
   ASSERT_TRUE(WriteMetaImage(directory / "plain.mha", volume).ok());
   EXPECT_EQ(ReadMetaImage(directory / "plain.mha")->facts, VolumeFacts{});
   volume.facts = {.unit = "HU",
-                  .frames = FramesOfJob("job-1"),
+                  .frames = quality::FramesOfJob("job-1"),
                   .protocol = "head",
                   .filter = "hann 0.70",
                   .calibration = "room3-a",
@@ -257,13 +258,6 @@ TEST(MetaImage, FactsStandInTheHeader) {
   volume.facts.protocol = "a\nDimSize = 1 1 1";
   ASSERT_TRUE(WriteMetaImage(directory / "v.mha", volume).ok());
   EXPECT_EQ(ReadMetaImage(directory / "v.mha")->grid.nx, volume.grid.nx);
-}
-
-TEST(VolumeFacts, FramesAreTheSameWhereThatIsKnown) {
-  const VolumeFacts none, job{.frames = FramesOfJob("a")}, other_job{.frames = FramesOfJob("b")};
-  EXPECT_FALSE(SameFrames(none, none));
-  EXPECT_TRUE(SameFrames(job, job));
-  EXPECT_FALSE(SameFrames(job, other_job));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "client/formats/meta_image.h"
 #include "kernels/base/units.h"
+#include "kernels/quality/conditions.h"
 #include "tests/client/command.h"
 #include "tests/kernels/quality/made_phantom.h"
 
@@ -96,13 +97,19 @@ TEST_F(QaTest, ConstancyPassesAndFails) {
   EXPECT_EQ(same.exit_code, 0) << same.err << same.out;
   EXPECT_THAT(same.out, HasSubstr("passed"));
   EXPECT_THAT(same.err, Not(HasSubstr("the voxels are")));
-  std::string other = ReadBytes(Path("accepted.json"));
-  const size_t voxel = other.find("\"voxel_mm\"");
-  ASSERT_NE(voxel, std::string::npos);
-  other.replace(voxel, other.find(']', voxel) + 1 - voxel, "\"voxel_mm\": [0.25, 0.25, 0.25]");
+  EXPECT_THAT(same.err, Not(HasSubstr("checksum")));
+  auto other = nlohmann::json::parse(ReadBytes(Path("accepted.json")));
+  other["voxel_mm"] = {0.25, 0.25, 0.25};
+  std::ofstream(Path("other.json")) << other;
+  const Outcome edited = RunCommand({"qa", Path("today.mha"), "--baseline", Path("other.json")});
+  EXPECT_EQ(edited.exit_code, 1);
+  EXPECT_THAT(edited.err, HasSubstr("other.json was edited after it was written"));
+  // As baselines from before they had a checksum.
+  other.erase("checksum");
   std::ofstream(Path("other.json")) << other;
   const Outcome coarser = RunCommand({"qa", Path("today.mha"), "--baseline", Path("other.json")});
   EXPECT_EQ(coarser.exit_code, 3);
+  EXPECT_THAT(coarser.err, HasSubstr("other.json has no checksum"));
   EXPECT_THAT(coarser.err, HasSubstr("those of the baseline 0.25 x 0.25 x 0.25 mm"));
   EXPECT_THAT(coarser.err, HasSubstr("are not comparable, under other conditions: noise_hu"));
   EXPECT_THAT(coarser.out, HasSubstr("NOT COMPARABLE"));
@@ -110,7 +117,7 @@ TEST_F(QaTest, ConstancyPassesAndFails) {
   const Outcome itself =
       RunCommand({"qa", Path("accepted.mha"), "--baseline", Path("accepted.json")});
   EXPECT_EQ(itself.exit_code, 1) << itself.out;
-  EXPECT_THAT(itself.err, HasSubstr("figures are those of the baseline"));
+  EXPECT_THAT(itself.err, HasSubstr("figures are the same in four digits, as of one scan alone"));
   EXPECT_THAT(itself.err, HasSubstr("needed is a scan of its own"));
   const Outcome noisier = RunCommand({"qa", Scan("noisy.mha", 50, 3), "--baseline",
                                       Path("accepted.json"), "--report", Path("noisy.html")});
@@ -158,7 +165,7 @@ TEST_F(QaTest, ConditionsAreComparedAndFramesKnown) {
   EXPECT_EQ(same.exit_code, 1);
   EXPECT_THAT(same.err, HasSubstr("is of the same frames as"));
   EXPECT_THAT(RunCommand({"qa", again, "--baseline", Path("accepted.json")}).err,
-              HasSubstr("the scan is of the same frames as the baseline"));
+              HasSubstr("accepted.json: it is of the same frames"));
   facts.frames = "pixels 00000002";
   const Outcome second = RunCommand(
       {"qa", accepted, "--again", scan("second.mha", 2, facts), "--json", Path("second.json")});
@@ -170,8 +177,9 @@ TEST_F(QaTest, ConditionsAreComparedAndFramesKnown) {
   facts.filter = "ram-lak 1.00";
   facts.tube_voltage_kv = 120;
   facts.calibration = "room1-b";
-  const Outcome other = RunCommand({"qa", scan("other.mha", 3, facts), "--baseline",
-                                    Path("accepted.json"), "--json", Path("other.json")});
+  const Outcome other =
+      RunCommand({"qa", scan("other.mha", 3, facts), "--baseline", Path("accepted.json"), "--json",
+                  Path("other.json"), "--report", Path("other.html"), "--station", "room1"});
   EXPECT_EQ(other.exit_code, 3);
   EXPECT_THAT(other.err, HasSubstr("the filter is 'ram-lak 1.00', that of the baseline 'hann"));
   EXPECT_THAT(other.err, HasSubstr("the tube voltage is 120 kV, that of the baseline 90 kV"));
@@ -186,6 +194,79 @@ TEST_F(QaTest, ConditionsAreComparedAndFramesKnown) {
               testing::AllOf(HasSubstr("filter"), Not(HasSubstr("voltage"))));
   EXPECT_THAT(why["water_hu"], testing::AllOf(Not(HasSubstr("filter")), HasSubstr("voltage")));
   EXPECT_EQ(why["distance_error_mm"], "");
+  for (const char* told :
+       {"<td>room<td>room1", "<td>tube voltage<td>120 kV", "<td>acquired<td>not known",
+        "<td>filter<td>ram-lak 1.00", "<td>calibration set<td>room1-b"}) {
+    EXPECT_THAT(ReadBytes(Path("other.html")), HasSubstr(told));
+  }
+}
+
+TEST_F(QaTest, JudgesByLimitsOfAFile) {
+  const std::string scan = Scan("scan.mha", 40, 1);
+  const auto judged = [&](const std::string& limits) {
+    std::ofstream(Path("limits.json")) << limits;
+    return RunCommand({"qa", scan, "--limits", Path("limits.json"), "--json", Path("qa.json"),
+                       "--report", Path("qa.html")});
+  };
+  const Outcome kept = judged(
+      R"({"comment": "licence", "limits": {"water_hu": {"min": -4, "max": 4}, "noise_hu": {"max": 30}}})");
+  EXPECT_EQ(kept.exit_code, 0) << kept.err;
+  EXPECT_THAT(kept.out, HasSubstr("LIMIT OF"));
+  const Outcome broken =
+      judged(R"({"limits": {"noise_hu": {"max": 5}, "scale": {"min": 0.99, "max": 1.01}}})");
+  EXPECT_EQ(broken.exit_code, 3);
+  EXPECT_THAT(broken.err, HasSubstr("1 of 2 limits are not kept: noise_hu"));
+  const auto json = nlohmann::json::parse(ReadBytes(Path("qa.json")));
+  EXPECT_EQ(json["limits_passed"], false);
+  ASSERT_EQ(json["limits"].size(), 2u);
+  EXPECT_EQ(json["limits"][0]["max"], 5);
+  EXPECT_FALSE(json["limits"][0].contains("min"));
+  EXPECT_EQ(json["limits"][1]["passed"], true);
+  EXPECT_THAT(ReadBytes(Path("qa.html")), HasSubstr("<td>noise_hu<td>HU<td"));
+  // What a scan does not show keeps no limit.
+  const Outcome hidden =
+      RunCommand({"qa", Write("clean.mha", Clean()), "--limits", Path("limits.json")});
+  EXPECT_EQ(hidden.exit_code, 0) << hidden.err;
+  std::ofstream(Path("limits.json")) << R"({"limits": {"nps_mean_per_mm": {"min": 0}}})";
+  EXPECT_THAT(RunCommand({"qa", Path("clean.mha"), "--limits", Path("limits.json")}).out,
+              HasSubstr("NOT MEASURED"));
+  const std::pair<const char*, const char*> slips[] = {
+      {"[]", "limits.json"},
+      {R"({"limit": {}})", "there is 'limit'; legal is \"limits\" and \"comment\""},
+      {R"({"limits": {"noise_hi": {"max": 1}}})", "did you mean noise_hu?"},
+      {R"({"limits": {"noise_hu": 30}})", "the limit of noise_hu is 30; legal is an object"},
+      {R"({"limits": {"noise_hu": {"mox": 30}}})", "the limit of noise_hu has 'mox'"},
+      {R"({"limits": {"noise_hu": {"max": "30"}}})",
+       "max of noise_hu is \"30\"; legal is a number"},
+      {R"({"limits": {"noise_hu": {"min": 3, "max": 2}}})", "the limits of noise_hu are 3 to 2"},
+      {R"({"limits": {}})", "there are 0 limits; legal is 1 to 64"},
+  };
+  for (const auto& [limits, said] : slips) {
+    const Outcome outcome = judged(limits);
+    EXPECT_EQ(outcome.exit_code, 1) << limits;
+    EXPECT_THAT(outcome.err, HasSubstr(said));
+  }
+}
+
+/// Numbers of another scale by the inserts; where these are right, by the water.
+TEST_F(QaTest, NumbersThatAreNoHounsfieldUnitsAreRefused) {
+  MadeScan counts = Clean();
+  for (float& value : counts.voxels) value += 750;
+  Outcome outcome = RunCommand({"qa", Write("counts.mha", std::move(counts))});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("are the voxels in Hounsfield units?"));
+  MadeScan water = Clean();
+  const int64_t slice = int64_t{water.grid.nx} * water.grid.ny;
+  for (int k = 0; k < water.grid.nz; ++k) {
+    const double z = water.grid.VoxelToWorld(0, 0, k).z;
+    if (z < -41 || z > -23) continue;  // of the uniform module
+    for (int64_t i = k * slice; i < (k + 1) * slice; ++i) water.voxels[i] += 800;
+  }
+  outcome = RunCommand({"qa", Write("water.mha", std::move(water))});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
+  EXPECT_THAT(
+      outcome.err,
+      HasSubstr("the uniform module reads 800 HU where it is water; legal is within 700 HU"));
 }
 
 TEST_F(QaTest, CommentsOnScansThatNothingCorrected) {
@@ -193,7 +274,7 @@ TEST_F(QaTest, CommentsOnScansThatNothingCorrected) {
   quality::AddNoise(Recipe(40, 1), made);
   ASSERT_TRUE(formats::WriteMetaImage(
                   Path("raw.mha"),
-                  {made.grid, std::move(made.voxels), {.calibration = formats::kUncorrected}})
+                  {made.grid, std::move(made.voxels), {.calibration = quality::kUncorrectedScan}})
                   .ok());
   const Outcome outcome =
       RunCommand({"qa", Path("raw.mha"), "--json", Path("raw.json"), "--report", Path("raw.html")});

@@ -155,6 +155,7 @@ constexpr Slip kSlips[] = {
     {"qa", 2, "neither VOLUME nor --job is given"},
     {"qa v.mha --as-baseline", 2, "legal is with --record"},
     {"qa v.mha --record --station room1", 2, "--record without a room or protocol"},
+    {"qa --job J --record --replaces q1", 2, "--replaces without --as-baseline"},
     {"qa v.mha --tolerance noise_hu=abc", 2, "'noise_hu=abc'; legal is NAME=VALUE"},
     {"qa v.mha --tolerance noise_hi=3", 2, "did you mean noise_hu?"},
     {"qa v.mha --phantom catphan --tolerance cnr_low-30=3", 2, "a figure of the phantom catphan"},
@@ -231,6 +232,9 @@ constexpr Slip kSlips[] = {
     {"help exit_codes", 2, "did you mean exit-codes?"},
     {"help return-codes", 2, "did you mean exit-codes?"},
     {"cancel J J", 2, "'J' is one argument too many"},
+    {"compare a b", 2,
+     "'b' is one argument too many; one flag is missing; legal is exactly one of --truth, "
+     "--phantom"},
     {"fetch", 2, "JOB is missing"},
     {"calibrations", 2, "a command is missing; legal is list, add, get or withdraw"},
     {"calibrations list x", 2, "'x' is one argument too many"},

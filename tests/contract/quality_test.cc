@@ -74,6 +74,33 @@ TEST_F(QualityContractTest, RecordsComparesAndLists) {
   EXPECT_THAT(events_.Of(audit::Action::kQuality), SizeIs(3));
 }
 
+TEST_F(QualityContractTest, JudgesByConditionsAndTellsWhatWasReplaced) {
+  v1::RecordQualityRequest first = Request(20);
+  first.set_baseline(true);
+  first.set_replaces_id("");
+  first.mutable_conditions()->set_tube_voltage_kv(90);
+  first.mutable_conditions()->set_frames("pixels 1");
+  v1::QualityResult accepted, today;
+  ASSERT_TRUE(Record(first, &accepted).ok());
+  v1::RecordQualityRequest second = Request(20.1);
+  second.mutable_conditions()->set_tube_voltage_kv(120);
+  ASSERT_TRUE(Record(second, &today).ok());
+  EXPECT_THAT(today.verdict(0).not_comparable(), HasSubstr("120 kV, that of the baseline 90 kV"));
+  second.mutable_conditions()->set_frames("pixels 1");
+  EXPECT_EQ(Record(second).error_code(), StatusCode::FAILED_PRECONDITION);
+  const grpc::Status again = Record(first);
+  EXPECT_EQ(again.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(again.error_message(), HasSubstr(accepted.id()));
+  first.set_replaces_id(accepted.id());
+  ASSERT_TRUE(Record(first, &today).ok());
+  EXPECT_EQ(today.replaced_id(), accepted.id());
+  bool told = false;
+  for (const audit::Event& event : events_.Of(audit::Action::kQuality)) {
+    told = told || event.detail.find("in place of " + accepted.id()) != std::string::npos;
+  }
+  EXPECT_TRUE(told);
+}
+
 TEST_F(QualityContractTest, RefusesWhatIsIllegal) {
   const auto refused = [&](const std::function<void(v1::RecordQualityRequest&)>& change) {
     v1::RecordQualityRequest request = Request(20);

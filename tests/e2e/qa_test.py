@@ -70,6 +70,13 @@ class QaTest(support.ServiceTest):
         done = isocenter.call("qa", "--job", noisy, "--record", "--server", service.grpc)
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertIn("noise_hu", done.stderr)
+        # The baseline's own frames are no test of it, and a slip does not change what the room is held against.
+        own = isocenter.call("qa", "--job", accepted, "--record", "--server", service.grpc)
+        self.assertEqual(own.returncode, 1, own.stdout)
+        self.assertIn("it is of the same frames", own.stderr)
+        slip = isocenter.call("qa", "--job", noisy, "--record", "--as-baseline", "--server", service.grpc)
+        self.assertEqual(slip.returncode, 1, slip.stdout)
+        self.assertIn("--replaces ID names the one", slip.stderr)
 
         service.kill()
         service.start()
@@ -85,6 +92,13 @@ class QaTest(support.ServiceTest):
         self.assertGreater(deviation[0], 1)
         shown = json.loads(self.get(f"{service.web}/api/v1/quality?station=room1"))["results"]
         self.assertEqual([result["passed"] for result in shown], [False, True, None])
+        # How it was made is the server's own knowledge of the job.
+        told = shown[0]["conditions"]
+        self.assertEqual(told["voxel_mm"], [1, 1, 1])
+        self.assertTrue(told["frames"].startswith("job "), told)
+        self.assertTrue(told["filter"] and told["calibration"] and told["acquired_time"], told)
+        self.assertEqual(shown[0]["changed_conditions"], [])
+        self.assertNotEqual(told["frames"], shown[1]["conditions"]["frames"])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import unittest
 import support
 
 PAGE = support.ROOT / "docs/troubleshooting.md"
-SOURCES = ("server", "client", "proto/wire", "kernels/base", "kernels/calibrate", "kernels/geometry", "kernels/ops", "kernels/recon", "kernels/cuda")
+SOURCES = ("server", "client", "proto/wire", "kernels/base", "kernels/calibrate", "kernels/geometry", "kernels/ops", "kernels/quality", "kernels/recon", "kernels/cuda")
 
 
 def anchor(heading):

@@ -11,11 +11,11 @@ const TOLERANCE = { noise_hu: 2.03, water_hu: 4, mtf50_edge_per_mm: 0.05, distan
 export function qualityResults(now) {
   const result = (age, over) => ({
     id: `q${now - age * DAY_MS}`, station_name: ROOM, protocol: 'head_soft', job_id: null, phantom: 'quality', record_time: iso(now - age * DAY_MS),
-    recorded_by: 'ada', baseline: false, passed: true, measures: BASELINE, verdicts: [], ...over,
+    recorded_by: 'ada', baseline: false, passed: true, changed_conditions: [], same_scan_id: null, measures: BASELINE, verdicts: [], ...over,
   });
   const compared = (age, measures) => {
     const verdicts = Object.entries(BASELINE).map(([name, baseline]) => ({
-      name, value: measures[name] ?? null, baseline, tolerance: TOLERANCE[name], passed: Math.abs(measures[name] - baseline) <= TOLERANCE[name],
+      name, value: measures[name] ?? null, baseline, tolerance: TOLERANCE[name], passed: Math.abs(measures[name] - baseline) <= TOLERANCE[name], not_comparable: null,
     }));
     return result(age, { measures, verdicts, passed: verdicts.every((verdict) => verdict.passed) });
   };

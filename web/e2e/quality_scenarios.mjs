@@ -20,6 +20,21 @@ export const qualityScenarios = {
     await eventually('its job', async () => page.url().includes(DONE));
   },
 
+  async 'quality: a scan under other conditions is not compared, and that is said'({ page, open, server }) {
+    const why = 'the tube voltage is 120 kV, that of the baseline 90 kV';
+    const [newest, ...rest] = server.quality;
+    const verdicts = newest.verdicts.map((verdict) => ({ ...verdict, value: verdict.baseline, passed: false, not_comparable: why }));
+    server.quality = [{ ...newest, measures: rest[0].measures, verdicts, passed: false, changed_conditions: [why], same_scan_id: rest[0].id }, ...rest];
+    await open('#/quality');
+    const room = page.getByRole('region', { name: /^Angio1/ });
+    await shown(room.getByText('4 not comparable'));
+    await shown(room.getByText(why));
+    await shown(room.getByText(`the scan of ${rest[0].id} again`));
+    await shown(room.getByRole('row', { name: /water, HU/ }).getByText('not comparable'));
+    await open('#/');
+    await shown(page.getByText(`is not comparable: ${why}`));
+  },
+
   async 'quality: what rooms are corrected with, and until when'({ page, open }) {
     await open('#/quality');
     const row = (name) => page.getByRole('row', { name: new RegExp(name) });

@@ -5,8 +5,8 @@ import { type Result, failedOf, seriesOf } from '../src/lib/quality_results.ts';
 import { shownNames } from '../src/screens/quality.tsx';
 
 const result = (station_name: string, protocol: string, id: string): Result => ({
-  id, station_name, protocol, job_id: null, phantom: null, record_time: '2026-03-01T09:30:00Z', recorded_by: null, baseline: false, passed: null,
-  measures: { noise_hu: 20, cnr_low: 1 }, verdicts: [{ name: 'water_hu', value: null, baseline: 0, tolerance: 4, passed: false }],
+  id, station_name, protocol, job_id: null, phantom: null, record_time: '2026-03-01T09:30:00Z', recorded_by: null, baseline: false, passed: null, changed_conditions: [], same_scan_id: null,
+  measures: { noise_hu: 20, cnr_low: 1 }, verdicts: [{ name: 'water_hu', value: null, baseline: 0, tolerance: 4, passed: false, not_comparable: null }],
 });
 
 test('results are put together by room and protocol, in their order', () => {

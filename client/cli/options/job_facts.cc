@@ -1,5 +1,7 @@
 #include "client/cli/options/job_facts.h"
 
+#include "kernels/quality/conditions.h"
+
 namespace isocenter::cli {
 
 const std::string& FramesJob(const v1::Job& job) {
@@ -7,9 +9,10 @@ const std::string& FramesJob(const v1::Job& job) {
 }
 
 formats::VolumeFacts JobFacts(const v1::Job& job) {
-  return {.unit = "HU",
-          .protocol = job.protocol(),
-          .calibration = job.has_calibration() ? job.calibration().name() : formats::kUncorrected};
+  return {
+      .unit = "HU",
+      .protocol = job.protocol(),
+      .calibration = job.has_calibration() ? job.calibration().name() : quality::kUncorrectedScan};
 }
 
 }  // namespace isocenter::cli

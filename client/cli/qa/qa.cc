@@ -17,131 +17,57 @@
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
 #include "client/cli/output/json_output.h"
-#include "client/cli/output/table.h"
 #include "client/cli/output/warnings.h"
 #include "client/cli/qa/conditions.h"
+#include "client/cli/qa/limits_file.h"
 #include "client/cli/qa/record.h"
 #include "client/cli/qa/report.h"
+#include "client/cli/qa/scan.h"
+#include "client/cli/qa/seal.h"
 #include "client/cli/qa/study_json.h"
+#include "client/cli/qa/verdict_text.h"
 #include "client/flags/wrong_usage.h"
 #include "client/formats/destination.h"
-#include "client/formats/dicom/series_facts.h"
 #include "client/formats/file.h"
 #include "client/formats/volume_input.h"
-#include "client/job_client.h"
-#include "kernels/base/host_memory.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/quality/limits.h"
 #include "kernels/quality/unmeasured_figures.h"
 
 namespace isocenter::cli {
 namespace {
 
+using quality::Conditions;
+using quality::LimitVerdict;
 using quality::Measure;
 using quality::Verdict;
 
 struct Options {
-  client::ServerAddress server;
-  std::string volume, again, job;
-  std::string phantom = "quality";
+  ScanSource scan;
+  std::string again;
   std::optional<double> scale_mm;
-  std::string report, baseline;
+  std::string report, baseline, limits;
   JsonOutput json;
   std::vector<std::string> tolerances;
-  std::string station, protocol;
   bool record = false, as_baseline = false;
+  std::string replaces;
 };
-
-/// A job's volume, in memory.
-class MemorySink : public client::VolumeSink {
- public:
-  absl::Status OnGrid(const VolumeGrid& grid) override {
-    ISO_RETURN_IF_ERROR(ValidateGrid(grid));
-    ISO_RETURN_IF_ERROR(
-        CheckAvailableMemory("the volume", static_cast<int64_t>(sizeof(float)) * grid.voxels()));
-    volume.grid = grid;
-    volume.voxels.reserve(grid.voxels());
-    return absl::OkStatus();
-  }
-  absl::Status OnVoxels(std::span<const float> voxels) override {
-    if (static_cast<int64_t>(volume.voxels.size() + voxels.size()) > volume.grid.voxels()) {
-      return absl::DataLossError("the server sends more voxels than the grid has");
-    }
-    volume.voxels.insert(volume.voxels.end(), voxels.begin(), voxels.end());
-    return absl::OkStatus();
-  }
-  formats::Volume volume;
-};
-
-/// A scan of the phantom, and how it was made.
-struct Scan {
-  formats::Volume volume;
-  Conditions conditions;
-};
-
-/// What a file tells beside what its job does.
-absl::Status AddFacts(const Options& options, const formats::VolumeFacts& of_file,
-                      Conditions& conditions) {
-  formats::VolumeFacts& facts = conditions.facts;
-  if (options.job.empty()) {
-    facts = of_file;
-    return absl::OkStatus();
-  }
-  // Files of jobs have the job's name as the mark of their frames.
-  if (absl::StartsWith(of_file.frames, "job ") && of_file.frames != facts.frames) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.volume, " is of the frames of another job than --job ", options.job,
-                     "; legal is the job whose volume it is"));
-  }
-  facts.filter = of_file.filter;
-  facts.tube_voltage_kv = of_file.tube_voltage_kv;
-  if (!of_file.calibration.empty()) facts.calibration = of_file.calibration;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Scan> Load(const Options& options) {
-  Scan scan;
-  if (!options.job.empty()) {
-    ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                         ServiceOfJob(options.server, options.job));
-    const client::JobClient jobs(channel);
-    ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Get(options.job));
-    scan.conditions = ConditionsOf(job);
-    if (options.volume.empty()) {
-      MemorySink sink;
-      ISO_RETURN_IF_ERROR(jobs.DownloadVolume(options.job, sink));
-      scan.volume = std::move(sink.volume);
-    }
-  }
-  if (!options.volume.empty()) {
-    ISO_ASSIGN_OR_RETURN(scan.volume, formats::ReadVolume(options.volume));
-    ISO_RETURN_IF_ERROR(AddFacts(options, scan.volume.facts, scan.conditions));
-    std::error_code ignored;
-    if (options.job.empty() && std::filesystem::is_directory(options.volume, ignored)) {
-      ISO_ASSIGN_OR_RETURN(const formats::SeriesFacts series,
-                           formats::ReadSeriesFacts(options.volume));
-      scan.conditions.acquired = series.acquired;
-    }
-  }
-  scan.conditions.voxel_mm = scan.volume.grid.spacing;
-  scan.conditions.phantom = options.phantom;
-  return scan;
-}
 
 /// The second scan. Errors: those of reading; FAILED_PRECONDITION for one of the same frames.
 absl::StatusOr<formats::Volume> LoadAgain(const Options& options, const Conditions& first) {
   ISO_ASSIGN_OR_RETURN(formats::Volume again, formats::ReadVolume(options.again));
-  if (!formats::SameFrames(again.facts, first.facts)) return again;
+  if (first.frames.empty() || again.facts.frames != first.frames) return again;
   return absl::FailedPreconditionError(absl::StrCat(
       "--again ", options.again, " is of the same frames as ",
-      options.volume.empty() ? options.job : options.volume, " (", first.facts.frames,
+      options.scan.volume.empty() ? options.scan.job : options.scan.volume, " (", first.frames,
       "): their noise is one, and goes in the difference; needed is a second scan of the phantom, "
       "of frames of its own, reconstructed as the first"));
 }
 
 QualityPhantom PhantomOf(const Options& options) {
-  return QualityPhantomNamed(options.phantom,
-                             options.scale_mm.value_or(DefaultPhantomScaleMm(options.phantom)));
+  return QualityPhantomNamed(
+      options.scan.phantom, options.scale_mm.value_or(DefaultPhantomScaleMm(options.scan.phantom)));
 }
 
 absl::Status CheckTolerances(const Options& options) {
@@ -150,30 +76,34 @@ absl::Status CheckTolerances(const Options& options) {
     const auto tolerance = quality::ParseTolerance(text);
     if (!tolerance.ok()) return flags::WrongUsage(tolerance.status().message());
     if (std::ranges::find(names, tolerance->name) != names.end()) continue;
-    return flags::WrongUsage(absl::StrCat("--tolerance is of '", tolerance->name,
-                                          "'; legal is a figure of the phantom ", options.phantom,
-                                          DidYouMean(tolerance->name, names)));
+    return flags::WrongUsage(
+        absl::StrCat("--tolerance is of '", tolerance->name, "'; legal is a figure of the phantom ",
+                     options.scan.phantom, DidYouMean(tolerance->name, names)));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckOptions(const Options& options) {
-  if (!options.volume.empty() && !options.job.empty() && !options.record) {
+  if (!options.scan.volume.empty() && !options.scan.job.empty() && !options.record) {
     return flags::WrongUsage(
         "VOLUME and --job are given; legal is one of them, unless --record says whose volume it "
         "is");
   }
-  if (options.volume.empty() && options.job.empty()) {
+  if (options.scan.volume.empty() && options.scan.job.empty()) {
     return flags::WrongUsage("neither VOLUME nor --job is given; legal is one of them");
   }
-  if (options.record && options.job.empty() &&
-      (options.station.empty() || options.protocol.empty())) {
+  if (options.record && options.scan.job.empty() &&
+      (options.scan.station.empty() || options.scan.protocol.empty())) {
     return flags::WrongUsage(
         "--record without a room or protocol; legal is --station and --protocol, or --job");
   }
-  if (!options.record && (options.as_baseline || !options.station.empty())) {
+  if (!options.record &&
+      (options.as_baseline || !options.scan.protocol.empty() || !options.replaces.empty())) {
     return flags::WrongUsage(
-        "--as-baseline, --station and --protocol are for the server; legal is with --record");
+        "--as-baseline, --replaces and --protocol are for the server; legal is with --record");
+  }
+  if (!options.replaces.empty() && !options.as_baseline) {
+    return flags::WrongUsage("--replaces without --as-baseline; legal is with it");
   }
   if (!options.baseline.empty() && !options.tolerances.empty()) {
     return flags::WrongUsage(
@@ -181,8 +111,8 @@ absl::Status CheckOptions(const Options& options) {
         "when it is made");
   }
   ISO_RETURN_IF_ERROR(CheckTolerances(options));
-  const std::vector<std::filesystem::path> inputs = {options.volume, options.again,
-                                                     options.baseline};
+  const std::vector<std::filesystem::path> inputs = {options.scan.volume, options.again,
+                                                     options.baseline, options.limits};
   ISO_RETURN_IF_ERROR(options.json.Check(inputs));
   if (options.report.empty()) return absl::OkStatus();
   return formats::CheckFileDestination(
@@ -193,6 +123,7 @@ absl::Status CheckOptions(const Options& options) {
 struct Baseline {
   std::vector<Measure> measures;
   Conditions conditions;
+  bool is_sealed = true;  // it would tell edits
 };
 
 /// That of --baseline; none where it is not given.
@@ -201,7 +132,34 @@ absl::StatusOr<Baseline> BaselineOf(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const std::string text,
                        formats::ReadText(options.baseline, kMostBaselineBytes));
   ISO_ASSIGN_OR_RETURN(std::vector<Measure> measures, ParseBaseline(text, options.baseline));
-  return Baseline{std::move(measures), ParseConditions(text)};
+  return Baseline{std::move(measures), ParseConditions(text),
+                  absl::StrContains(text, "\"checksum\"")};
+}
+
+absl::StatusOr<std::vector<quality::Limit>> LimitsOf(const Options& options) {
+  if (options.limits.empty()) return std::vector<quality::Limit>();
+  ISO_ASSIGN_OR_RETURN(const std::string text, formats::ReadText(options.limits, kMostLimitsBytes));
+  return ParseLimits(text, options.limits, quality::FigureNames(PhantomOf(options)));
+}
+
+/// What the baseline does not tell, on stderr.
+void PrintGaps(const std::string& file, const Baseline& baseline, const Conditions& conditions,
+               const std::vector<Measure>& measures) {
+  if (const auto untold = quality::Untold(baseline.conditions, conditions); !untold.empty()) {
+    std::fprintf(stderr, "isocenter: not told by both the scan and %s, and not compared: %s\n",
+                 file.c_str(), absl::StrJoin(untold, ", ").c_str());
+  }
+  if (const auto missing = quality::NotInBaseline(baseline.measures, measures); !missing.empty()) {
+    std::fprintf(stderr,
+                 "isocenter: not in %s, and not judged: %s; a baseline that is made now has them\n",
+                 file.c_str(), absl::StrJoin(missing, ", ").c_str());
+  }
+  if (!baseline.is_sealed) {
+    std::fprintf(stderr,
+                 "isocenter: %s has no checksum: whether it was edited since it was made is not "
+                 "known\n",
+                 file.c_str());
+  }
 }
 
 /// Verdicts against the file, and what differs beside the figures said on stderr.
@@ -209,30 +167,22 @@ absl::StatusOr<std::vector<Verdict>> Against(const Baseline& baseline, const Opt
                                              const Conditions& conditions,
                                              const std::vector<Measure>& measures) {
   if (baseline.measures.empty()) return std::vector<Verdict>();
-  ISO_RETURN_IF_ERROR(
-      CheckIsATest(options.baseline, baseline.conditions, baseline.measures, conditions, measures));
+  ISO_RETURN_IF_ERROR(quality::CheckIsATest(options.baseline, baseline.conditions,
+                                            baseline.measures, conditions, measures));
   std::vector<Verdict> verdicts = quality::Compare(baseline.measures, measures);
   if (verdicts.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.baseline, ": none of its ", baseline.measures.size(), " figures can be judged: ",
         baseline.measures.front().name, ": ", quality::WhyNotJudged(baseline.measures.front())));
   }
-  const std::vector<ConditionChange> changes = Changes(baseline.conditions, conditions);
+  const auto changes = quality::Changes(baseline.conditions, conditions);
   std::vector<std::string> warnings;
-  for (const ConditionChange& change : changes) {
+  for (const quality::ConditionChange& change : changes) {
     warnings.push_back(absl::StrCat(change.text, " (", options.baseline, ")"));
   }
   PrintWarnings(warnings);
-  if (const auto untold = Untold(baseline.conditions, conditions); !untold.empty()) {
-    std::fprintf(stderr, "isocenter: not told by both the scan and %s, and not compared: %s\n",
-                 options.baseline.c_str(), absl::StrJoin(untold, ", ").c_str());
-  }
-  if (const auto missing = quality::NotInBaseline(baseline.measures, measures); !missing.empty()) {
-    std::fprintf(stderr,
-                 "isocenter: not in %s, and not judged: %s; a baseline that is made now has them\n",
-                 options.baseline.c_str(), absl::StrJoin(missing, ", ").c_str());
-  }
-  MarkNotComparable(changes, verdicts);
+  PrintGaps(options.baseline, baseline, conditions, measures);
+  quality::MarkNotComparable(changes, verdicts);
   return verdicts;
 }
 
@@ -244,36 +194,6 @@ std::vector<std::pair<std::string, std::string>> NotJudged(const std::vector<Mea
     if (!why.empty()) list.emplace_back(measure.name, why);
   }
   return list;
-}
-
-/// What is said of a verdict in the table.
-const char* WordFor(const Verdict& verdict) {
-  if (!verdict.not_comparable.empty()) return "NOT COMPARABLE";
-  return verdict.passed() ? "passed" : "NOT PASSED";
-}
-
-std::string Table(const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts) {
-  std::vector<TableRow> rows = {{"FIGURE", "VALUE"}};
-  if (!verdicts.empty()) rows = {{"FIGURE", "VALUE", "BASELINE", "TOLERANCE", "VERDICT"}};
-  for (const Measure& measure : measures) {
-    TableRow& row =
-        rows.emplace_back(TableRow{measure.name, absl::StrFormat("%.5g", measure.value)});
-    if (verdicts.empty()) continue;
-    const auto verdict = std::ranges::find(verdicts, measure.name, &Verdict::name);
-    if (verdict == verdicts.end()) {
-      row.insert(row.end(), {"", "", ""});
-      continue;
-    }
-    row.push_back(absl::StrFormat("%.5g", verdict->baseline));
-    row.push_back(absl::StrFormat("%.3g", verdict->tolerance));
-    row.push_back(WordFor(*verdict));
-  }
-  for (const Verdict& verdict : verdicts) {
-    if (verdict.value) continue;
-    rows.push_back({verdict.name, "", absl::StrFormat("%.5g", verdict.baseline),
-                    absl::StrFormat("%.3g", verdict.tolerance), "NOT MEASURED"});
-  }
-  return FormatTable(rows);
 }
 
 /// A line for each reason, which several figures may have.
@@ -294,60 +214,73 @@ void PrintReasons(const char* what,
   }
 }
 
-absl::Status Report(const Options& options, const Scan& scan, const QualityPhantom& phantom,
-                    const quality::PhantomStudy& study, const std::vector<Measure>& measures,
-                    const std::vector<Verdict>& verdicts,
-                    const std::vector<std::pair<std::string, std::string>>& not_judged) {
-  const std::string name = options.volume.empty() ? options.job : options.volume;
-  nlohmann::ordered_json json = {{"volume", name}, {"phantom", phantom.name}};
-  AddTo(json, scan.conditions);
+/// All that is told of a scan.
+struct Findings {
+  const Scan& scan;
+  const QualityPhantom& phantom;
+  const quality::PhantomStudy& study;
+  std::vector<Measure> measures;
+  Conditions conditions;
+  std::vector<Verdict> verdicts;  // empty: there is no baseline
+  std::vector<LimitVerdict> limits;
+  std::vector<std::pair<std::string, std::string>> not_judged;
+};
+
+nlohmann::ordered_json DocumentOf(const std::string& name, const Findings& found,
+                                  const std::string& comment) {
+  nlohmann::ordered_json json = {{"volume", name}, {"phantom", found.phantom.name}};
+  json["made_time"] = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
+  json["isocenter_version"] = ISOCENTER_VERSION;
+  AddTo(json, found.conditions);
   json["comments"] = nlohmann::ordered_json::array();
-  const std::string uncorrected = UncorrectedText(scan.conditions);
-  if (!uncorrected.empty()) json["comments"].push_back(uncorrected);
-  json["measures"] = ToJson(measures);
-  if (!verdicts.empty()) {
-    json["passed"] = quality::Passed(verdicts);
-    json["verdicts"] = ToJson(verdicts);
+  if (!comment.empty()) json["comments"].push_back(comment);
+  json["measures"] = ToJson(found.measures);
+  if (!found.verdicts.empty()) {
+    json["passed"] = quality::Passed(found.verdicts);
+    json["verdicts"] = ToJson(found.verdicts);
+  }
+  if (!found.limits.empty()) {
+    json["limits_passed"] = std::ranges::all_of(found.limits, &LimitVerdict::passed);
+    json["limits"] = ToJson(found.limits);
   }
   json["not_judged"] = nlohmann::ordered_json::array();
-  for (const auto& [figure, why] : not_judged) {
+  for (const auto& [figure, why] : found.not_judged) {
     json["not_judged"].push_back({{"name", figure}, {"why", why}});
   }
-  PrintReasons("not judged", not_judged);
-  json.update(ToJson(study));
-  ISO_RETURN_IF_ERROR(options.json.Report(Table(measures, verdicts), json));
+  json.update(ToJson(found.study));
+  Seal(json);
+  return json;
+}
+
+absl::Status Report(const Options& options, const Findings& found) {
+  const std::string name = options.scan.volume.empty() ? options.scan.job : options.scan.volume;
+  const std::string comment = quality::UncorrectedText(found.conditions);
+  PrintReasons("not judged", found.not_judged);
+  std::string text = FigureTable(found.measures, found.verdicts);
+  if (!found.limits.empty()) absl::StrAppend(&text, "\n", LimitTable(found.limits));
+  ISO_RETURN_IF_ERROR(options.json.Report(text, DocumentOf(name, found, comment)));
   if (options.report.empty()) return absl::OkStatus();
   ISO_ASSIGN_OR_RETURN(const std::string html,
                        RenderReport({.volume = name,
                                      .made = absl::Now(),
-                                     .comment = uncorrected,
-                                     .view = {scan.volume.grid, scan.volume.view()},
-                                     .phantom = phantom,
-                                     .study = study,
-                                     .measures = measures,
-                                     .verdicts = verdicts,
-                                     .not_judged = not_judged}));
+                                     .version = ISOCENTER_VERSION,
+                                     .comment = comment,
+                                     .conditions = found.conditions,
+                                     .view = {found.scan.volume.grid, found.scan.volume.view()},
+                                     .phantom = found.phantom,
+                                     .study = found.study,
+                                     .measures = found.measures,
+                                     .verdicts = found.verdicts,
+                                     .limits = found.limits,
+                                     .not_judged = found.not_judged}));
   return formats::WriteText(options.report, html);
 }
 
-absl::Status Judge(const std::vector<Verdict>& verdicts) {
-  std::vector<std::string> failed, not_comparable;
-  for (const Verdict& verdict : verdicts) {
-    if (verdict.passed()) continue;
-    (verdict.not_comparable.empty() ? failed : not_comparable).push_back(verdict.name);
-  }
-  if (failed.empty() && not_comparable.empty()) return absl::OkStatus();
-  std::string text = "the constancy test is not passed: ";
-  if (!failed.empty()) {
-    absl::StrAppend(&text, failed.size(), " of ", verdicts.size(),
-                    " figures are beyond their tolerance: ", absl::StrJoin(failed, ", "));
-  }
-  if (!not_comparable.empty()) {
-    absl::StrAppend(
-        &text, failed.empty() ? "" : "; ", not_comparable.size(), " of ", verdicts.size(),
-        " are not comparable, under other conditions: ", absl::StrJoin(not_comparable, ", "));
-  }
-  return flags::NotPassed(text);
+absl::Status Judge(const Findings& found) {
+  const std::string constancy = ConstancyText(found.verdicts), limits = LimitsText(found.limits);
+  if (constancy.empty() && limits.empty()) return absl::OkStatus();
+  return flags::NotPassed(
+      absl::StrCat(constancy, constancy.empty() || limits.empty() ? "" : "; ", limits));
 }
 
 /// Of what is taken for water. Raw counts make hundreds of HU of it, but never air.
@@ -364,7 +297,9 @@ absl::Status CheckWater(const std::vector<Measure>& measures) {
 
 absl::Status Qa(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckOptions(options));
-  ISO_ASSIGN_OR_RETURN(const Scan scan, Load(options));
+  ISO_ASSIGN_OR_RETURN(const Baseline baseline, BaselineOf(options));
+  ISO_ASSIGN_OR_RETURN(const std::vector<quality::Limit> limits, LimitsOf(options));
+  ISO_ASSIGN_OR_RETURN(const Scan scan, LoadScan(options.scan));
   const formats::Volume& volume = scan.volume;
   std::optional<formats::Volume> again;
   std::optional<quality::VolumeView> again_view;
@@ -381,32 +316,40 @@ absl::Status Qa(const Options& options) {
   }
   ISO_RETURN_IF_ERROR(made.status());
   const quality::PhantomStudy& study = *made;
-  std::vector<Measure> measures = quality::MeasuresOf(study);
-  ISO_RETURN_IF_ERROR(CheckWater(measures));
+  Findings found{.scan = scan,
+                 .phantom = phantom,
+                 .study = study,
+                 .measures = quality::MeasuresOf(study),
+                 .conditions = scan.conditions,
+                 .limits = quality::Judge(limits, quality::MeasuresOf(study))};
+  ISO_RETURN_IF_ERROR(CheckWater(found.measures));
   for (const std::string& tolerance : options.tolerances) {
-    ISO_RETURN_IF_ERROR(quality::SetTolerance(tolerance, measures));
+    ISO_RETURN_IF_ERROR(quality::SetTolerance(tolerance, found.measures));
   }
-  if (const std::string text = UncorrectedText(scan.conditions); !text.empty()) {
+  if (const std::string text = quality::UncorrectedText(scan.conditions); !text.empty()) {
     std::fprintf(stderr, "isocenter: comment: %s\n", text.c_str());
   }
-  ISO_ASSIGN_OR_RETURN(const Baseline baseline, BaselineOf(options));
-  ISO_ASSIGN_OR_RETURN(std::vector<Verdict> verdicts,
-                       Against(baseline, options, scan.conditions, measures));
+  ISO_ASSIGN_OR_RETURN(found.verdicts, Against(baseline, options, scan.conditions, found.measures));
   if (options.record) {
     ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                         options.job.empty() ? TheService(options.server)
-                                             : ServiceOfJob(options.server, options.job));
-    ISO_ASSIGN_OR_RETURN(std::vector<Verdict> judged,
+                         options.scan.job.empty()
+                             ? TheService(options.scan.server)
+                             : ServiceOfJob(options.scan.server, options.scan.job));
+    ISO_ASSIGN_OR_RETURN(Recorded recorded,
                          Record(channel,
-                                {options.station, options.protocol, options.job, options.phantom,
-                                 options.as_baseline},
-                                scan.conditions, measures, options.json.progress()));
-    if (verdicts.empty()) verdicts = std::move(judged);
+                                {.station = options.scan.station,
+                                 .protocol = options.scan.protocol,
+                                 .job = options.scan.job,
+                                 .as_baseline = options.as_baseline,
+                                 .replaces = options.replaces},
+                                scan.conditions, found.measures, options.json.progress()));
+    if (found.verdicts.empty()) found.verdicts = std::move(recorded.verdicts);
+    found.conditions = std::move(recorded.conditions);
   }
   PrintReasons("not measured", {study.unmeasured.begin(), study.unmeasured.end()});
-  ISO_RETURN_IF_ERROR(Report(options, scan, phantom, study, measures, verdicts,
-                             NotJudged(baseline.measures.empty() ? measures : baseline.measures)));
-  return Judge(verdicts);
+  found.not_judged = NotJudged(baseline.measures.empty() ? found.measures : baseline.measures);
+  ISO_RETURN_IF_ERROR(Report(options, found));
+  return Judge(found);
 }
 
 void AddServerPart(flags::Command command, Options& o) {
@@ -415,14 +358,18 @@ void AddServerPart(flags::Command command, Options& o) {
                     "and protocol");
   command.AddSwitch("--as-baseline", o.as_baseline,
                     "with --record: later results are compared with this one");
-  command.Add("--station", o.station, "with --record: the room (default: the job's)")
+  command
+      .Add("--replaces", o.replaces,
+           "with --as-baseline: the baseline that there is, which is replaced")
+      .Type("ID");
+  command.Add("--station", o.scan.station, "the room (default: the job's, or the series')")
       .Type("NAME")
       .Identifier();
-  command.Add("--protocol", o.protocol, "with --record: the protocol (default: the job's)")
+  command.Add("--protocol", o.scan.protocol, "with --record: the protocol (default: the job's)")
       .Type("NAME");
-  command.Add("--job", o.job, "the job whose volume it is; without VOLUME, it is fetched")
+  command.Add("--job", o.scan.job, "the job whose volume it is; without VOLUME, it is fetched")
       .Type("JOB");
-  AddServerFlags(command, o.server);
+  AddServerFlags(command, o.scan.server);
 }
 
 }  // namespace
@@ -436,12 +383,13 @@ void AddQaCommand(flags::Command program) {
       "Examples:\n"
       "  isocenter qa series --report qa.html --json qa.json\n"
       "  isocenter qa today.mha --baseline accepted.json        exit code 3: not passed\n"
+      "  isocenter qa today.mha --limits limits.json            the same, against limits\n"
       "  isocenter qa --job JOB --record                        against the room's baseline\n"
       "The JSON file of a scan is the baseline of later ones. docs/qa.md has the figures, their\n"
       "definitions and tolerances.");
-  command.Add("volume", o.volume, "volume in HU, or the directory of a DICOM CT series")
+  command.Add("volume", o.scan.volume, "volume in HU, or the directory of a DICOM CT series")
       .Type("VOLUME");
-  command.Add("--phantom", o.phantom, "which phantom was scanned")
+  command.Add("--phantom", o.scan.phantom, "which phantom was scanned")
       .OneOf(QualityPhantomNames())
       .ShowDefault();
   command.Add("--scale-mm", o.scale_mm, "scale of the phantom (default: that of simulate)")
@@ -453,6 +401,8 @@ void AddQaCommand(flags::Command program) {
   o.json.AddFlag(command);
   command.Add("--report", o.report, "write an HTML page with curves and pictures").Type("FILE");
   command.Add("--baseline", o.baseline, "compare with this file of an earlier --json").Type("FILE");
+  command.Add("--limits", o.limits, "judge by the limits of this file, too: an acceptance test")
+      .Type("FILE");
   command
       .Add("--tolerance", o.tolerances,
            "another tolerance for when this scan is the baseline, in the figure's unit or percent")

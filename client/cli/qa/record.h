@@ -7,25 +7,30 @@
 
 #include "absl/status/statusor.h"
 #include "client/channel.h"
-#include "client/cli/qa/conditions.h"
-#include "kernels/quality/constancy.h"
+#include "isocenter/v1/quality.pb.h"
+#include "kernels/quality/conditions.h"
 
 namespace isocenter::cli {
 
 struct RecordRequest {
   /// Empty room and protocol: the job's.
-  std::string station, protocol, job, phantom;
+  std::string station, protocol, job;
   bool as_baseline = false;
+  std::string replaces;  // as baseline, in place of this one; empty: of none
 };
 
-/// Has the server keep the figures; says so, and what is told of the room, to `progress`. The
-/// verdicts are the server's, but for figures that other conditions make incomparable. Errors:
-/// those of the service; those of CheckIsATest; FAILED_PRECONDITION for voxels, voltage or a filter
-/// that the baseline does not have, since the server would take their verdicts for the room's.
-absl::StatusOr<std::vector<quality::Verdict>> Record(const client::ServiceChannel& channel,
-                                                     const RecordRequest& request,
-                                                     const Conditions& conditions,
-                                                     const std::vector<quality::Measure>& measures,
-                                                     std::FILE* progress);
+struct Recorded {
+  std::vector<quality::Verdict> verdicts;  // the server's
+  quality::Conditions conditions;          // with what the server knows of the job
+};
+
+/// Has the server keep the figures; says so, and what is told of the room, to `progress`. Errors:
+/// those of the service.
+absl::StatusOr<Recorded> Record(const client::ServiceChannel& channel, const RecordRequest& request,
+                                const quality::Conditions& conditions,
+                                const std::vector<quality::Measure>& measures, std::FILE* progress);
+
+/// What a result that became the baseline was in place of, as a sentence's end; empty: of none.
+std::string ReplacedText(const v1::QualityResult& result);
 
 }  // namespace isocenter::cli

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/formats/png_image.h"
@@ -182,27 +183,77 @@ std::string Detection(const quality::PhantomStudy& study) {
   return out + "</table>\n";
 }
 
+/// By how a figure's name ends; those of none are ratios.
+const char* UnitOf(absl::string_view figure) {
+  if (absl::EndsWith(figure, "_per_mm")) return "1/mm";
+  if (absl::EndsWith(figure, "_hu")) return "HU";
+  return absl::EndsWith(figure, "_mm") ? "mm" : "";
+}
+
 std::string Figures(const Report& report) {
-  std::string out = "<h2>Figures</h2>\n<table><tr><th>figure<th>value";
+  std::string out = "<h2>Figures</h2>\n<table><tr><th>figure<th>unit<th>value";
   if (report.verdicts.empty()) {
     out += "</tr>\n";
     for (const quality::Measure& measure : report.measures) {
-      absl::StrAppendFormat(&out, "<tr><td>%s<td class=n>%.5g</tr>\n", EscapeMarkup(measure.name),
-                            measure.value);
+      absl::StrAppendFormat(&out, "<tr><td>%s<td>%s<td class=n>%.5g</tr>\n",
+                            EscapeMarkup(measure.name), UnitOf(measure.name), measure.value);
     }
     return out + "</table>\n";
   }
   out += "<th>baseline<th>tolerance<th>verdict</tr>\n";
   for (const quality::Verdict& verdict : report.verdicts) {
     absl::StrAppendFormat(
-        &out, "<tr><td>%s<td class=n>%s<td class=n>%.5g<td class=n>±%.3g<td class=%s</tr>\n",
-        EscapeMarkup(verdict.name), verdict.value ? absl::StrFormat("%.5g", *verdict.value) : "—",
-        verdict.baseline, verdict.tolerance,
+        &out, "<tr><td>%s<td>%s<td class=n>%s<td class=n>%.5g<td class=n>±%.3g<td class=%s</tr>\n",
+        EscapeMarkup(verdict.name), UnitOf(verdict.name),
+        verdict.value ? absl::StrFormat("%.5g", *verdict.value) : "—", verdict.baseline,
+        verdict.tolerance,
         verdict.passed() ? "pass>passed"
         : verdict.not_comparable.empty()
             ? "fail>not passed"
             : absl::StrCat("fail>not comparable: ", EscapeMarkup(verdict.not_comparable)));
   }
+  return out + "</table>\n";
+}
+
+std::string Limits(const Report& report) {
+  if (report.limits.empty()) return "";
+  const auto side = [](const std::optional<double>& bound) {
+    return bound ? absl::StrFormat("%.5g", *bound) : std::string("—");
+  };
+  std::string out =
+      "<h2>Limits</h2>\n<table><tr><th>figure<th>unit<th>value<th>min<th>max<th>verdict</tr>\n";
+  for (const quality::LimitVerdict& verdict : report.limits) {
+    absl::StrAppendFormat(
+        &out, "<tr><td>%s<td>%s<td class=n>%s<td class=n>%s<td class=n>%s<td class=%s</tr>\n",
+        EscapeMarkup(verdict.limit.name), UnitOf(verdict.limit.name), side(verdict.value),
+        side(verdict.limit.least), side(verdict.limit.most),
+        verdict.passed() ? "pass>passed"
+        : verdict.value  ? "fail>not passed"
+                         : "fail>not measured");
+  }
+  return out + "</table>\n";
+}
+
+/// Under which conditions the scan was made; what is not known is said.
+std::string ConditionsTable(const Report& report) {
+  const quality::Conditions& told = report.conditions;
+  std::string out = "<h2>Scan</h2>\n<table>\n";
+  const auto row = [&](const char* name, const std::string& value) {
+    absl::StrAppend(&out, "<tr><td>", name, "<td>",
+                    value.empty() ? "not known" : EscapeMarkup(value), "</tr>\n");
+  };
+  row("room", told.station);
+  row("acquired",
+      told.acquired > absl::InfinitePast()
+          ? absl::FormatTime("%Y-%m-%d %H:%M:%S%Ez", told.acquired, absl::LocalTimeZone())
+          : "");
+  row("protocol", told.protocol);
+  row("tube voltage",
+      told.tube_voltage_kv > 0 ? absl::StrFormat("%g kV", told.tube_voltage_kv) : "");
+  row("filter", told.filter);
+  row("calibration set", told.calibration);
+  row("frames", told.frames);
+  row("measured by", absl::StrCat("isocenter ", report.version));
   return out + "</table>\n";
 }
 
@@ -227,7 +278,7 @@ std::string Heading(const Report& report) {
   }
   return absl::StrFormat(
       "<h1>Image quality: %s</h1>\n<p>Phantom “%s”, moved by %.1f, %.1f, %.1f mm, tilted by %.1f°. "
-      "%d x %d x %d voxels of %g x %g x %g mm. %s.</p>\n%s%s",
+      "%d x %d x %d voxels of %g x %g x %g mm. Measured %s.</p>\n%s%s",
       EscapeMarkup(report.volume), EscapeMarkup(report.phantom.name), shift.x, shift.y, shift.z,
       place.tilt_deg, report.view.grid.nx, report.view.grid.ny, report.view.grid.nz,
       report.view.grid.spacing.x, report.view.grid.spacing.y, report.view.grid.spacing.z,
@@ -246,10 +297,10 @@ absl::StatusOr<std::string> RenderReport(const Report& report) {
   return absl::StrCat(
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Image quality</title>"
       "<style>",
-      kStyle, "</style>\n", Heading(report), Figures(report),
-      Reasons("Not judged", report.not_judged), Reasons("Not measured", report.study.unmeasured),
-      Sharpness(report.study), noise, Linearity(report.study), Detection(report.study), pictures,
-      "</html>\n");
+      kStyle, "</style>\n", Heading(report), ConditionsTable(report), Figures(report),
+      Limits(report), Reasons("Not judged", report.not_judged),
+      Reasons("Not measured", report.study.unmeasured), Sharpness(report.study), noise,
+      Linearity(report.study), Detection(report.study), pictures, "</html>\n");
 }
 
 }  // namespace isocenter::cli

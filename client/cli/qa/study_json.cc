@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/qa/seal.h"
 #include "client/formats/json_file.h"
 #include "kernels/base/status_macros.h"
 
@@ -110,11 +111,14 @@ Json ToJson(const quality::PhantomStudy& study) {
   if (const auto& second = study.second_scan) {
     json["second_scan"] = {{"noise_hu", {second->first, second->second}},
                            {"difference_noise_hu", second->difference},
-                           {"correlation", second->correlation}};
+                           {"correlation", second->correlation},
+                           {"largest_correlation", second->closest.value},
+                           {"turn_deg", second->closest.turn_deg},
+                           {"rings", second->rings}};
   }
   if (study.uniformity) {
     json["uniformity"] = {{"center_hu", study.uniformity->center.mean},
-                          {"edges_hu", study.uniformity->edge_means}};
+                          {"edges_hu", study.uniformity->edge_means}};  // across, up, and opposite
   }
   json["mtf"] = SharpnessJson(study);
   json["slice_sensitivity"] = SliceJson(study);
@@ -158,9 +162,22 @@ Json ToJson(const std::vector<quality::Verdict>& verdicts) {
   return list;
 }
 
+Json ToJson(const std::vector<quality::LimitVerdict>& verdicts) {
+  Json list = Json::array();
+  for (const quality::LimitVerdict& verdict : verdicts) {
+    Json& entry = list.emplace_back(Json{{"name", verdict.limit.name}});
+    entry["value"] = verdict.value ? Json(*verdict.value) : Json(nullptr);
+    if (verdict.limit.least) entry["min"] = *verdict.limit.least;
+    if (verdict.limit.most) entry["max"] = *verdict.limit.most;
+    entry["passed"] = verdict.passed();
+  }
+  return list;
+}
+
 absl::StatusOr<std::vector<quality::Measure>> ParseBaseline(absl::string_view text,
                                                             absl::string_view file) {
   ISO_ASSIGN_OR_RETURN(const nlohmann::json json, formats::ParseJsonObject(text, file));
+  ISO_RETURN_IF_ERROR(CheckSeal(json, file));
   const auto found = json.find("measures");
   if (found == json.end() || !found->is_array()) {
     return NotABaseline(file, "has no list of measures");

@@ -11,6 +11,7 @@
 #include "client/cli/output/table.h"
 #include "kernels/quality/constancy.h"
 #include "proto/wire/calibration.h"
+#include "proto/wire/quality_conditions.h"
 
 namespace isocenter::cli {
 namespace {
@@ -24,15 +25,21 @@ constexpr double kMostDaysAhead = 3650;
 /// A result, and what is known of its scan.
 struct Test {
   const v1::QualityResult* result;
-  Conditions conditions;
+  std::vector<quality::Measure> measures;
+  quality::Conditions conditions;
   absl::Time time;
   bool by_record_time = false;
-  std::vector<ConditionChange> changes;  // from the baseline's
+  std::vector<quality::ConditionChange> changes;  // from the baseline's
 };
 
 Test TestOf(const v1::QualityResult& result, const ScansByJob& scans) {
   Test test{.result = &result};
-  if (const auto scan = scans.find(result.job_id()); scan != scans.end()) {
+  for (const v1::QualityMeasure& measure : result.measure()) {
+    test.measures.push_back({measure.name(), measure.value(), measure.tolerance()});
+  }
+  if (result.has_conditions()) {
+    test.conditions = wire::ConditionsFromProto(result.conditions());
+  } else if (const auto scan = scans.find(result.job_id()); scan != scans.end()) {
     test.conditions = scan->second;
   }
   test.by_record_time = test.conditions.acquired == absl::InfinitePast();
@@ -42,8 +49,9 @@ Test TestOf(const v1::QualityResult& result, const ScansByJob& scans) {
 }
 
 bool IsComparable(const Test& test, const std::string& figure) {
-  return std::ranges::none_of(
-      test.changes, [&](const ConditionChange& change) { return DependsOn(figure, change.what); });
+  return std::ranges::none_of(test.changes, [&](const quality::ConditionChange& change) {
+    return quality::DependsOn(figure, change.what);
+  });
 }
 
 std::optional<double> ValueOf(const v1::QualityResult& result, const std::string& name) {
@@ -151,14 +159,15 @@ RoomTrend TrendOf(const v1::QualityResult& baseline,
                                                        wire::TimeFromProto(baseline.record_time()));
     if (!is_later) continue;
     const bool is_known = std::ranges::any_of(counted, [&](const Test& other) {
-      return formats::SameFrames(other.conditions.facts, test.conditions.facts) ||
-             (!result->job_id().empty() && other.result->job_id() == result->job_id());
+      return (!result->job_id().empty() && other.result->job_id() == result->job_id()) ||
+             !quality::WhySameScan(other.conditions, other.measures, test.conditions, test.measures)
+                  .empty();
     });
     if (is_known) {
       ++room.same_scan;
       continue;
     }
-    test.changes = Changes(first.conditions, test.conditions);
+    test.changes = quality::Changes(first.conditions, test.conditions);
     counted.push_back(std::move(test));
   }
   std::stable_sort(counted.begin() + 1, counted.end(), [](const Test& a, const Test& b) {
@@ -168,7 +177,9 @@ RoomTrend TrendOf(const v1::QualityResult& baseline,
   room.latest_time = counted.back().time;
   room.tests = static_cast<int>(counted.size());
   room.by_record_time = static_cast<int>(std::ranges::count_if(counted, &Test::by_record_time));
-  for (const ConditionChange& change : counted.back().changes) room.changes.push_back(change.text);
+  for (const quality::ConditionChange& change : counted.back().changes) {
+    room.changes.push_back(change.text);
+  }
   for (const v1::QualityMeasure& measure : baseline.measure()) {
     room.figures.push_back(FigureOf(measure, counted));
   }

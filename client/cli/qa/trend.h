@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/cli/qa/conditions.h"
 #include "isocenter/v1/quality.pb.h"
+#include "kernels/quality/conditions.h"
 
 namespace isocenter::cli {
 
@@ -56,8 +56,9 @@ struct RoomTrend {
   ConstancyLevel level() const;
 };
 
-/// How the scans of results were made, by job; of a refinement with the acquisition's time.
-using ScansByJob = std::map<std::string, Conditions>;
+/// How the scans of results were made that were recorded before results told it, by job; of a
+/// refinement with the acquisition's time.
+using ScansByJob = std::map<std::string, quality::Conditions>;
 
 /// Of every room and protocol with a baseline among the results, by name. Counted are results of
 /// the baseline's phantom that are not older than it, each scan once: of several records the

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/crc32c.h"
+#include "kernels/quality/conditions.h"
 
 namespace isocenter::cli {
 namespace {
@@ -28,7 +29,7 @@ std::string FilterOf(const ReconstructOptions& options) {
 std::string CalibrationOf(const recon::Acquisition& acquisition) {
   if (acquisition.calibration != nullptr) return acquisition.calibration->name;
   // Line integrals come from whoever corrected them.
-  return acquisition.pixel_type == recon::PixelType::kUint16Counts ? formats::kUncorrected : "";
+  return acquisition.pixel_type == recon::PixelType::kUint16Counts ? quality::kUncorrectedScan : "";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "client/formats/dicom/first_ct.h"
 #include "client/formats/dicom/xa_attributes.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/quality/conditions.h"
 
 namespace isocenter::formats {
 namespace {
@@ -34,8 +35,8 @@ void TakeUpComments(absl::string_view comments, VolumeFacts& facts) {
       is_corrected = true;
     }
   }
-  facts.frames = FramesOfJob(job);
-  if (!is_corrected) facts.calibration = kUncorrected;
+  facts.frames = quality::FramesOfJob(job);
+  if (!is_corrected) facts.calibration = quality::kUncorrectedScan;
 }
 
 }  // namespace
@@ -48,6 +49,7 @@ absl::StatusOr<SeriesFacts> ReadSeriesFacts(const std::filesystem::path& directo
   facts.volume.unit = "HU";
   facts.volume.protocol = DicomText(data, DCM_ProtocolName);
   facts.volume.filter = DicomText(data, DCM_ConvolutionKernel);
+  facts.station = DicomText(data, DCM_StationName);
   const double kv = DicomNumber(data, DCM_KVP).value_or(0);
   if (kv > 0) facts.volume.tube_voltage_kv = kv;
   const std::string date = DicomText(data, DCM_AcquisitionDate);
@@ -58,11 +60,11 @@ absl::StatusOr<SeriesFacts> ReadSeriesFacts(const std::filesystem::path& directo
                           absl::LocalTimeZone(), &facts.acquired, &ignored);
   }
   if (const std::string event = DicomText(data, DCM_IrradiationEventUID); !event.empty()) {
-    facts.volume.frames = FramesOf("event", event);
+    facts.volume.frames = quality::FramesOf("event", event);
   } else if (!time.empty()) {
-    facts.volume.frames =
-        FramesOf("acquisition", absl::StrCat(DicomText(data, DCM_StudyInstanceUID), " ", date, " ",
-                                             time, " ", DicomText(data, DCM_AcquisitionNumber)));
+    facts.volume.frames = quality::FramesOf(
+        "acquisition", absl::StrCat(DicomText(data, DCM_StudyInstanceUID), " ", date, " ", time,
+                                    " ", DicomText(data, DCM_AcquisitionNumber)));
   }
   // What our own comments say of filter and frames is more than the attributes do.
   const std::string comments = DicomText(data, DCM_ImageComments);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -11,6 +12,7 @@ namespace isocenter::formats {
 
 struct SeriesFacts {
   VolumeFacts volume;
+  std::string station;  // Station Name: the room; empty: none
   /// Acquisition Date and Time, in the local time zone, as DICOM has them; infinite past: none.
   absl::Time acquired = absl::InfinitePast();
 };

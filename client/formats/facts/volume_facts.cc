@@ -1,12 +1,8 @@
 #include "client/formats/facts/volume_facts.h"
 
-#include <span>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "kernels/base/crc32c.h"
 #include "proto/volume/headers.h"
 
 namespace isocenter::formats {
@@ -14,7 +10,6 @@ namespace {
 
 constexpr size_t kLongestValue = 256;
 constexpr double kMostKv = 1000;
-constexpr char kJobScheme[] = "job";
 constexpr char kVoltage[] = "IsocenterTubeVoltageKv";
 
 constexpr std::pair<const char*, std::string VolumeFacts::*> kTexts[] = {
@@ -35,17 +30,6 @@ std::string OneLine(absl::string_view value) {
 }
 
 }  // namespace
-
-std::string FramesOf(absl::string_view scheme, absl::string_view identity) {
-  return absl::StrFormat("%s %08x", scheme,
-                         Crc32c(std::as_bytes(std::span(identity.data(), identity.size()))));
-}
-
-std::string FramesOfJob(absl::string_view job_id) { return FramesOf(kJobScheme, job_id); }
-
-bool SameFrames(const VolumeFacts& a, const VolumeFacts& b) {
-  return !a.frames.empty() && a.frames == b.frames;
-}
 
 std::string FactLines(const VolumeFacts& facts) {
   std::string lines;

@@ -12,25 +12,15 @@ namespace isocenter::formats {
 /// identity.
 struct VolumeFacts {
   std::string unit;  // "HU", or what else 1 is
-  /// What tells frames from others: a scheme, a space and a checksum. See FramesOfJob.
+  /// What tells frames from others: a scheme, a space and a checksum. See quality::FramesOf.
   std::string frames;
   std::string protocol;
   std::string filter;       // "hann 0.70", or the algorithm that iterated
-  std::string calibration;  // name of the set; kUncorrected: counts that nothing corrected
+  std::string calibration;  // name of the set; quality::kUncorrectedScan: nothing corrected
   double tube_voltage_kv = 0;
 
   bool operator==(const VolumeFacts&) const = default;
 };
-
-inline constexpr char kUncorrected[] = "none";
-
-/// `frames` of all volumes which are made of the frames of a service's job.
-std::string FramesOfJob(absl::string_view job_id);
-/// A checksum of what identifies frames in `scheme`, e.g. "acquisition".
-std::string FramesOf(absl::string_view scheme, absl::string_view identity);
-
-/// Both are known, and the same frames.
-bool SameFrames(const VolumeFacts& a, const VolumeFacts& b);
 
 /// Lines of a MetaImage's header, of what is known; values without line ends.
 std::string FactLines(const VolumeFacts& facts);

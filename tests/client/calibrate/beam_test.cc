@@ -206,6 +206,38 @@ TEST_F(Calibrate, HuTakesInsertsOfAVolume) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr(Path("inserts")), HasSubstr("line 2")));
 }
 
+// Of a file of ours; others tell nothing, which is warned of.
+TEST_F(Calibrate, HuHoldsAFileAgainstTheSet) {
+  ASSERT_EQ(Detector(50, 33).exit_code, 0);
+  Simulate("water", 2, 33,
+           {"--phantom", "cylinder", "--scale-mm", "80", "--truth", Path("t.mha"), "--truth-size",
+            "64", "--truth-voxel-mm", "3"});
+  WriteBytes(directory_ / "inserts", "water 0 0 0 20 4\nair 85 85 0 7 -980\n");
+  const auto fit = [&](const std::string& calibration, double kv) {
+    auto volume = *formats::ReadMetaImage(directory_ / "t.mha");
+    volume.facts = {.unit = "HU", .calibration = calibration, .tube_voltage_kv = kv};
+    EXPECT_TRUE(formats::WriteMetaImage(directory_ / "told.mha", volume).ok());
+    return RunCommand({"calibrate", "hu", "--volume", Path("told.mha"), "--inserts",
+                       Path("inserts"), "--into", Path("set"), "--out", Path("other"),
+                       "--overwrite"});
+  };
+  const std::string name = Set().name();
+  Outcome outcome = fit(name, 90);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, testing::Not(HasSubstr("calibration set")));
+  EXPECT_EQ(wire::ReadCalibrationFile("", Path("other"))->hounsfield().point_size(), 2);
+  outcome = fit("another", 90);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("it was made with another calibration set than"));
+  outcome = fit("", 90);
+  EXPECT_THAT(outcome.err, HasSubstr("it does not tell with which calibration set it was made"));
+  outcome = fit(name, 120);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("told.mha"), HasSubstr("120 kV"),
+                                 HasSubstr("legal is a volume of the set's own station and tube "
+                                           "voltage")));
+}
+
 // The table of a volume that was made with one is nearly none, and bone of 1000 HU becomes 918.
 TEST_F(Calibrate, HuReplacesATableOnlyWhenToldTo) {
   ASSERT_EQ(Detector(50, 32).exit_code, 0);

@@ -9,6 +9,7 @@
 namespace isocenter::cli {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr int64_t kDay = 86400, kBegin = 1'760'000'000;
@@ -122,9 +123,10 @@ TEST(Trend, OlderResultsAndOtherPhantomsDoNotCount) {
 }
 
 /// Scans of jobs, of `days` after the baseline's.
-Conditions Scan(const std::string& frames_job, int days, double voxel_mm = 0.7) {
+quality::Conditions Scan(const std::string& frames_job, int days, double voxel_mm = 0.7) {
   return {.voxel_mm = {voxel_mm, voxel_mm, voxel_mm},
-          .facts = {.frames = formats::FramesOfJob(frames_job), .calibration = "room1-a"},
+          .frames = quality::FramesOfJob(frames_job),
+          .calibration = "room1-a",
           .acquired = absl::FromUnixSeconds(kBegin + days * kDay)};
 }
 
@@ -158,6 +160,26 @@ TEST(Trend, AScanOfBeforeTheBaselineIsNoTestSince) {
   const RoomTrend unknown = TrendsOf(list.result(), {{"a", Scan("a", 0)}}).front();
   EXPECT_EQ(unknown.tests, 2);
   EXPECT_EQ(unknown.by_record_time, 1);
+}
+
+/// Conditions that results tell themselves go before those of jobs, which may be gone.
+TEST(Trend, ResultsTellTheirConditions) {
+  v1::ListQualityResponse list = Series({{0, 10}, {30, 10.1}, {31, 10.2}});
+  const auto tell = [&](int index, const char* frames, double kv, int day) {
+    v1::QualityConditions& told = *list.mutable_result(index)->mutable_conditions();
+    told.set_frames(frames);
+    told.set_tube_voltage_kv(kv);
+    told.mutable_acquired_time()->set_seconds(kBegin + day * kDay);
+  };
+  tell(2, "pixels 1", 90, 0);
+  tell(1, "pixels 2", 120, 29);
+  tell(0, "pixels 2", 120, 29);  // once more, as a file
+  const RoomTrend room = TrendsOf(list.result()).front();
+  EXPECT_EQ(room.tests, 2);
+  EXPECT_EQ(room.same_scan, 1);
+  EXPECT_EQ(room.by_record_time, 0);
+  EXPECT_EQ(room.level(), ConstancyLevel::kNotComparable);
+  EXPECT_THAT(room.changes, ElementsAre(HasSubstr("120 kV")));
 }
 
 TEST(Trend, OtherVoxelsMakeNoiseIncomparable) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/base/units.h"
@@ -21,12 +22,14 @@ const PhantomModule kRamp{.kind = PhantomModule::Kind::kRamp,
                           .hounsfield = 4000,
                           .along_deg = 90};
 
+constexpr double kSlice = 0.8;
+
 // A thin wire that a Gaussian has blurred: a Gaussian of the distance from it.
-MadeVolume Wire(double sigma, double noise, int seed = 11) {
+MadeVolume Wire(double sigma, double noise, int seed = 11, Vec3 center = kRamp.center) {
   phantom::Generator random(seed);
   const double a = DegreesToRadians(kRampDeg);
-  return {CenteredGrid(100, 100, 40, {0.6, 0.6, 0.8}), [&](Vec3 p) {
-            const Vec3 from = p - kRamp.center, along{0, std::cos(a), std::sin(a)};
+  return {CenteredGrid(100, 100, 40, {0.6, 0.6, kSlice}), [&](Vec3 p) {
+            const Vec3 from = p - center, along{0, std::cos(a), std::sin(a)};
             const double distance = Norm(from - Dot(from, along) * along);
             return 30 + 800 * std::exp(-distance * distance / (2 * sigma * sigma)) +
                    noise * random.Normal();
@@ -61,6 +64,28 @@ TEST(Ramp, NoiseDoesNotMoveTheThickness) {
     }
     printf("noise %.0f: %.3f of %.3f mm\n", noise, sum, quiet);
     EXPECT_NEAR(sum, quiet, 0.015 * quiet);
+  }
+}
+
+// Wherever the slices fall: what the means over bins add is taken out again.
+TEST(Ramp, ThicknessesAreRightFromOneSliceOn) {
+  constexpr int kPlaces = 8;
+  const double a = DegreesToRadians(kRampDeg);
+  for (const double width : {1.0, 1.25, 1.5, 2.0, 3.0}) {
+    const double fwhm = width * kSlice;
+    const double sigma = fwhm / (2 * std::sqrt(2 * std::log(2.0))) * std::cos(a);
+    double least = 1e9, most = 0;
+    for (int place = 0; place < kPlaces; ++place) {
+      PhantomModule ramp = kRamp;
+      ramp.center.z += place * kSlice / kPlaces;
+      const auto profile = MeasureRamp(Wire(sigma, 0, 1, ramp.center).view(), {}, ramp);
+      ASSERT_TRUE(profile.ok()) << profile.status();
+      least = std::min(least, profile->fwhm_mm);
+      most = std::max(most, profile->fwhm_mm);
+    }
+    printf("%.2f slices: read %.3f to %.3f\n", width, least / kSlice, most / kSlice);
+    EXPECT_GT(least, 0.95 * fwhm);
+    EXPECT_LT(most, 1.05 * fwhm);
   }
 }
 

@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/base/units.h"
 #include "kernels/phantom/generator.h"
+#include "kernels/quality/slice_width.h"
 #include "tests/kernels/quality/made_volume.h"
 
 namespace isocenter::quality {
@@ -27,10 +29,12 @@ double Ball(double r, double sigma) {
   return flat - sigma / (std::max(r, 1e-6) * std::sqrt(2 * kPi)) * curved;
 }
 
-MadeVolume Made(double sigma, double noise = 0, int seed = 7) {
+constexpr double kSlice = 0.7;
+
+MadeVolume Made(double sigma, double noise = 0, int seed = 7, Vec3 at = kOff) {
   phantom::Generator random(seed);
-  return {CenteredGrid(64, 64, 48, {0.5, 0.5, 0.7}),
-          [&](Vec3 p) { return 10 + 900 * Ball(Norm(p - kOff), sigma) + noise * random.Normal(); }};
+  return {CenteredGrid(64, 64, 48, {0.5, 0.5, kSlice}),
+          [&](Vec3 p) { return 10 + 900 * Ball(Norm(p - at), sigma) + noise * random.Normal(); }};
 }
 
 TEST(Sphere, HasTheTransferOfItsBlur) {
@@ -85,6 +89,31 @@ TEST(Sphere, NoiseDoesNotMoveTheSliceWidth) {
       printf("sigma %.1f, noise %.0f HU: FWHM %.3f of %.3f mm\n", sigma, noise, sum, fwhm);
       // Of the most noise a scan is 0.038 and 0.067 mm off, sixteen a quarter of that.
       EXPECT_NEAR(sum, fwhm, 0.015 * fwhm);
+    }
+  }
+}
+
+// Wherever slices fall beside the sphere. Narrower ones show the voxels, and are not called
+// measured.
+TEST(Sphere, SliceWidthsAreRightFromOneSliceOn) {
+  constexpr int kPlaces = 8;
+  for (const double width : {0.6, 0.8, 1.05, 1.25, 1.5, 2.0, 3.0}) {
+    const double fwhm = width * kSlice, sigma = fwhm / (2 * std::sqrt(2 * std::log(2.0)));
+    double least = 1e9, most = 0;
+    for (int place = 0; place < kPlaces; ++place) {
+      const Vec3 at = kOff + Vec3{0, 0, place * kSlice / kPlaces};
+      const auto sphere = MeasureSphere(Made(sigma, 0, 7, at).view(), {{}, kRadius}, 5);
+      ASSERT_TRUE(sphere.ok()) << sphere.status();
+      least = std::min(least, sphere->slice_fwhm_mm);
+      most = std::max(most, sphere->slice_fwhm_mm);
+      EXPECT_EQ(SliceWidth(sphere->slice_fwhm_mm, kSlice).ok(), width >= 1) << width;
+    }
+    printf("%.2f slices: read %.3f to %.3f\n", width, least / kSlice, most / kSlice);
+    if (width < 1) {
+      EXPECT_GT(least, 1.05 * fwhm);
+    } else {
+      EXPECT_GT(least, 0.97 * fwhm);
+      EXPECT_LT(most, 1.03 * fwhm);
     }
   }
 }

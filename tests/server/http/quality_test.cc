@@ -20,6 +20,7 @@ class QualityApiTest : public WebTest {
     measure.set_name("noise_hu");
     measure.set_value(noise);
     measure.set_tolerance(1);
+    result.mutable_conditions()->set_filter(baseline ? "hann 0.70" : "ram-lak 1.00");
     ASSERT_TRUE(store_->Record(result).ok());
   }
   std::unique_ptr<quality_records::Store> store_;
@@ -40,6 +41,10 @@ TEST_F(QualityApiTest, ListsResultsWithTheirVerdicts) {
   EXPECT_EQ(result["measures"]["noise_hu"], 23);
   EXPECT_EQ(result["passed"], false);
   EXPECT_EQ(result["verdicts"][0]["baseline"], 20);
+  EXPECT_EQ(result["verdicts"][0]["not_comparable"], result["changed_conditions"][0]);
+  EXPECT_EQ(result["conditions"]["filter"], "ram-lak 1.00");
+  EXPECT_EQ(result["conditions"]["frames"], nullptr);
+  EXPECT_EQ(result["same_scan_id"], nullptr);
   EXPECT_EQ(
       nlohmann::json::parse(client().Get("/api/v1/quality?station=other").body)["results"].size(),
       0u);

@@ -101,6 +101,99 @@ TEST_F(StoreTest, ABaselineIsReplacedForGood) {
   EXPECT_EQ(store_->SetBaseline("q0").status().code(), absl::StatusCode::kNotFound);
 }
 
+/// A result of a scan whose conditions are told.
+v1::QualityResult Scanned(double noise, const std::string& frames, const std::string& filter) {
+  v1::QualityResult result = Result(noise);
+  result.set_phantom("quality");
+  v1::QualityMeasure& water = *result.add_measure();
+  water.set_name("water_hu");
+  water.set_value(0.1 * noise);
+  water.set_tolerance(4);
+  v1::QualityConditions& conditions = *result.mutable_conditions();
+  conditions.set_frames(frames);
+  conditions.set_filter(filter);
+  conditions.set_voxel_x_mm(1);
+  conditions.set_voxel_y_mm(1);
+  conditions.set_voxel_z_mm(1);
+  return result;
+}
+
+TEST_F(StoreTest, JudgesUnderTheConditionsOfTheBaseline) {
+  v1::QualityResult accepted = Scanned(20, "pixels 1", "hann 0.70");
+  accepted.set_baseline(true);
+  ASSERT_TRUE(store_->Record(accepted).ok());
+  const auto today = store_->Record(Scanned(20.5, "pixels 2", "ram-lak 1.00"));
+  ASSERT_TRUE(today.ok()) << today.status();
+  ASSERT_THAT(today->verdict(), SizeIs(2));
+  EXPECT_FALSE(today->verdict(0).passed());
+  EXPECT_THAT(today->verdict(0).not_comparable(), HasSubstr("the filter is 'ram-lak 1.00'"));
+  EXPECT_TRUE(today->verdict(1).passed());
+  EXPECT_THAT(today->changed_condition(), ElementsAre(HasSubstr("the filter is")));
+  EXPECT_THAT(today->untold_condition(), ElementsAre("tube voltage", "calibration set"));
+  Open();  // as after a restart
+  EXPECT_THAT(store_->List("", "", 1)[0].verdict(0).not_comparable(), HasSubstr("filter"));
+}
+
+TEST_F(StoreTest, TheBaselinesOwnScanAndAnotherPhantomAreRefused) {
+  v1::QualityResult accepted = Scanned(20, "pixels 1", "hann 0.70");
+  accepted.set_baseline(true);
+  const auto baseline = store_->Record(accepted);
+  ASSERT_TRUE(baseline.ok());
+  const auto itself = store_->Record(Scanned(25, "pixels 1", "ram-lak 1.00")).status();
+  EXPECT_EQ(itself.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(itself.message()), HasSubstr("that of the baseline " + baseline->id()));
+  v1::QualityResult other = Scanned(20, "pixels 2", "hann 0.70");
+  other.set_phantom("catphan");
+  EXPECT_EQ(store_->Record(other).status().code(), absl::StatusCode::kInvalidArgument);
+  // The same scan twice is kept, and said.
+  const auto first = store_->Record(Scanned(21, "pixels 3", "hann 0.70"));
+  EXPECT_EQ(first->same_scan_id(), "");
+  EXPECT_EQ(store_->Record(Scanned(21, "pixels 3", "hann 0.70"))->same_scan_id(), first->id());
+  v1::QualityResult wrong = Scanned(21, "pixels 4", "hann 0.70");
+  wrong.mutable_conditions()->set_tube_voltage_kv(5000);
+  EXPECT_THAT(std::string(store_->Record(wrong).status().message()),
+              HasSubstr("conditions.tube_voltage_kv"));
+}
+
+TEST_F(StoreTest, ABaselineIsReplacedOnlyWhereItIsNamed) {
+  ASSERT_TRUE(store_->Record(Result(20, "room1", true), "").ok());
+  const std::string first = store_->List("", "", 1)[0].id();
+  const auto unnamed = store_->Record(Result(25, "room1", true), "").status();
+  EXPECT_EQ(unnamed.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(unnamed.message()), HasSubstr("the baseline of room1, head is " + first));
+  EXPECT_THAT(store_->List("", "", 10), SizeIs(1));
+  const auto second = store_->Record(Result(25, "room1", true), first);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->replaced_id(), first);
+  ASSERT_THAT(second->replaced_verdict(), SizeIs(1));
+  EXPECT_FALSE(second->replaced_verdict(0).passed());
+  EXPECT_THAT(second->verdict(), IsEmpty());
+  // Who does not ask for it replaces what there is, as before.
+  EXPECT_EQ(store_->Record(Result(26, "room1", true))->replaced_id(), second->id());
+  EXPECT_EQ(store_->SetBaseline(first)->replaced_verdict_size(), 1);
+}
+
+/// Results of before conditions were kept: those of their jobs.
+TEST_F(StoreTest, OldResultsHaveTheConditionsOfTheirJobs) {
+  v1::QualityResult old = Result(20, "room1", true);
+  old.set_job_id("a");
+  ASSERT_TRUE(store_->Record(old).ok());
+  Open({.directory = {}, .conditions_of_job = [](const std::string& job) {
+          v1::QualityConditions conditions;
+          conditions.set_frames("job " + job);
+          conditions.set_filter(job == "a" ? "hann 0.70" : "ram-lak 1.00");
+          return conditions;
+        }});
+  v1::QualityResult today = Result(20.5);
+  today.set_job_id("b");
+  const auto kept = store_->Record(today);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->conditions().frames(), "job b");
+  EXPECT_THAT(kept->verdict(0).not_comparable(), HasSubstr("filter"));
+  today.set_job_id("a");
+  EXPECT_EQ(store_->Record(today).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(StoreTest, SetsDamagedFilesAside) {
   ASSERT_TRUE(store_->Record(Result(20)).ok());
   const fs::path file = OnlyFile(".isoqual");

@@ -5,6 +5,8 @@ export interface Verdict {
   baseline: number;
   tolerance: number;
   passed: boolean;
+  // Why the value says nothing of the baseline's; null where it does.
+  not_comparable: string | null;
 }
 
 export interface Result {
@@ -18,6 +20,10 @@ export interface Result {
   baseline: boolean;
   // Null where there is nothing to compare with.
   passed: boolean | null;
+  // Conditions that are others than the baseline's, as sentences.
+  changed_conditions: string[];
+  // An earlier result that is of the same scan.
+  same_scan_id: string | null;
   measures: Record<string, number>;
   verdicts: Verdict[];
 }

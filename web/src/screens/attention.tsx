@@ -48,7 +48,8 @@ function Failed({ result }: { result: Result }) {
   return (
     <>
       <a href={href(['quality'], { station: result.station_name, protocol: result.protocol })}>Test of {result.station_name}, {result.protocol}</a> was not passed, <Time at={result.record_time} now={now} />
-      {first && `: ${figureName(first.name)} is ${first.value === null ? 'not measured' : significant(first.value)}, its baseline ${significant(first.baseline)} ±${significant(first.tolerance, 2)}`}
+      {first?.not_comparable && `: ${figureName(first.name)} is not comparable: ${first.not_comparable}`}
+      {first && !first.not_comparable && `: ${figureName(first.name)} is ${first.value === null ? 'not measured' : significant(first.value)}, its baseline ${significant(first.baseline)} ±${significant(first.tolerance, 2)}`}
       {wrong.length > 1 && `, and ${wrong.length - 1} more`}
     </>
   );

@@ -46,6 +46,8 @@ function Series({ results }: { results: Result[] }) {
           <Time at={newest.record_time} now={Date.now()} />{newest.phantom && `, phantom ${newest.phantom}`}
           {newest.job_id && <>, <a href={jobHref(newest.job_id)}>{newest.job_id}</a></>}, {plural(results.length, 'test', 'tests')}
         </span>
+        {newest.changed_conditions.length > 0 && <span class="notice">Other conditions than the baseline’s: {newest.changed_conditions.join('; ')}</span>}
+        {newest.same_scan_id && <span class="quiet">the scan of {newest.same_scan_id} again</span>}
         <button type="button" class="small" aria-pressed={all} onClick={() => setAll(!all)}>All figures</button>
       </header>
       <table class="list" aria-label={title}>
@@ -60,7 +62,7 @@ function Series({ results }: { results: Result[] }) {
 }
 
 // What is looked at first, of what there is.
-const FIRST = ['noise_hu', 'water_hu', 'non_uniformity_hu', 'mtf50_edge_per_mm', 'detectability_5mm', 'distance_error_mm'];
+const FIRST = ['noise_hu', 'water_hu', 'cupping_hu', 'non_uniformity_hu', 'mtf50_edge_per_mm', 'detectability_5mm', 'distance_error_mm'];
 
 export function shownNames(result: Result, all: boolean): string[] {
   const names = [...new Set([...Object.keys(result.measures), ...result.verdicts.map((verdict) => verdict.name)])];
@@ -70,7 +72,9 @@ export function shownNames(result: Result, all: boolean): string[] {
 function VerdictChip({ result, failed }: { result: Result; failed: number }) {
   if (result.baseline) return <Chip kind="ok" text="Baseline" />;
   if (result.passed === null) return <Chip kind="waiting" text="No baseline" />;
-  return result.passed ? <Chip kind="ok" text="Passed" /> : <Chip kind="bad" text={`${failed} not passed`} />;
+  if (result.passed) return <Chip kind="ok" text="Passed" />;
+  const incomparable = result.verdicts.filter((verdict) => verdict.not_comparable).length;
+  return <Chip kind="bad" text={incomparable === failed ? `${failed} not comparable` : `${failed} not passed`} />;
 }
 
 function Row({ name, results }: { name: string; results: Result[] }) {
@@ -81,10 +85,15 @@ function Row({ name, results }: { name: string; results: Result[] }) {
       <td class="number" data-label="Value">{significant(results[0]!.measures[name])}</td>
       <td class="number" data-label="Baseline">{verdict ? significant(verdict.baseline) : results[0]!.baseline ? 'this test' : '–'}</td>
       <td class="number" data-label="Tolerance">{verdict ? `±${significant(verdict.tolerance, 2)}` : '–'}</td>
-      <td data-label="Verdict">{!verdict ? '–' : (verdict.passed ? 'passed' : <Chip kind="bad" text={verdict.value === null ? 'not measured' : 'not passed'} />)}</td>
+      <td data-label="Verdict">{!verdict ? '–' : (verdict.passed ? 'passed' : <Chip kind="bad" text={wordFor(verdict)} />)}</td>
       <td data-label="Tests"><Trend name={name} values={results.map((each) => each.measures[name]).reverse()} verdict={verdict} /></td>
     </tr>
   );
+}
+
+function wordFor(verdict: Verdict): string {
+  if (verdict.not_comparable) return 'not comparable';
+  return verdict.value === null ? 'not measured' : 'not passed';
 }
 
 const WIDTH = 180;
