@@ -14,6 +14,9 @@
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_clock.h"
+#include "kernels/recon/completeness/frame_bytes.h"
+#include "proto/wire/acquisition.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::client {
 namespace {
@@ -387,8 +390,10 @@ absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& p
         absl::StrCat("frame index is ", index, "; legal is 0 to ", frame_count - 1));
   }
   if (static_cast<int64_t>(pixels.size()) != frame_bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("frame ", index, " has ", pixels.size(), " bytes; legal is ", frame_bytes));
+    ISO_ASSIGN_OR_RETURN(const Detector detector, wire::DetectorFromProto(header.detector()));
+    ISO_ASSIGN_OR_RETURN(const recon::PixelType type,
+                         wire::PixelTypeFromProto(header.pixel_type()));
+    return recon::CheckFrameBytes(index, static_cast<int64_t>(pixels.size()), detector, type);
   }
   ISO_RETURN_IF_ERROR(CheckFrameValues(index, measured, dose, phase));
   const grpc::ByteBuffer message = FrameMessage(index, pixels, measured, dose, phase);

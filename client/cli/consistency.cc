@@ -32,6 +32,7 @@ constexpr double kMostCommonShiftPx = 0.2;
 
 /// What a scan's frames say of each other on planes, and along opposite rays.
 struct Findings {
+  bool has_lines = false;  // the frames are line integrals
   Consistency planes;
   recon::OppositeRaysResult rays;
 };
@@ -39,10 +40,10 @@ struct Findings {
 /// Opposite rays of frames as they are added.
 class Rays {
  public:
-  Rays(const SweepSource& source, const Trajectory& trajectory, bool corrected)
+  Rays(const SweepSource& source, const Trajectory& trajectory, bool lines)
       : acquisition_{.detector = source.detector(),
-                     .pixel_type = corrected ? recon::PixelType::kFloat32LineIntegrals
-                                             : recon::PixelType::kUint16Counts,
+                     .pixel_type = lines ? recon::PixelType::kFloat32LineIntegrals
+                                         : recon::PixelType::kUint16Counts,
                      .i0_counts = source.i0_counts(),
                      .trajectory = trajectory},
         rays_(acquisition_) {}
@@ -108,8 +109,12 @@ absl::Status Verdict(const Findings& findings, const std::vector<std::string>& w
 }
 
 /// With the way out.
-std::string WhyNot(const Options& options, const Consistency& result) {
+std::string WhyNot(const Options& options, const Findings& findings) {
+  const Consistency& result = findings.planes;
   if (!result.off_air) return result.not_judged;
+  if (findings.has_lines) {
+    return absl::StrCat(result.not_judged, "; they are for whoever made line integrals of counts");
+  }
   return absl::StrCat(result.not_judged,
                       options.calibration.empty()
                           ? "; --calibration FILE takes them off"
@@ -120,6 +125,12 @@ std::string WhyNot(const Options& options, const Consistency& result) {
 /// Frames as they are, or corrected.
 absl::Status AddFrames(const Options& options, SweepSource& source,
                        calibrate::ScanConsistency& scan, Rays& rays) {
+  const auto add_lines = [&](int frame, std::span<const float> lines) {
+    scan.AddLines(frame, lines);
+    rays.Add(frame, std::as_bytes(lines));
+    return absl::OkStatus();
+  };
+  if (options.calibration.empty() && source.has_lines()) return source.ReadLines(add_lines);
   if (options.calibration.empty()) {
     return source.Read(1, [&](int frame, std::span<const uint16_t> counts) {
       scan.Add(frame, counts);
@@ -129,11 +140,7 @@ absl::Status AddFrames(const Options& options, SweepSource& source,
   }
   ISO_ASSIGN_OR_RETURN(CorrectedScan corrected,
                        CorrectedScan::Open(options.scan, options.calibration));
-  return corrected.Read([&](int frame, std::span<const float> lines) {
-    scan.AddLines(frame, lines);
-    rays.Add(frame, std::as_bytes(lines));
-    return absl::OkStatus();
-  });
+  return corrected.Read(add_lines);
 }
 
 nlohmann::ordered_json ToJson(const Options& options, const Findings& findings) {
@@ -141,7 +148,7 @@ nlohmann::ordered_json ToJson(const Options& options, const Findings& findings) 
   const recon::OppositeRaysResult& rays = findings.rays;
   nlohmann::ordered_json json = {{"scan", options.scan},
                                  {"judged", result.not_judged.empty()},
-                                 {"why_not", WhyNot(options, result)},
+                                 {"why_not", WhyNot(options, findings)},
                                  {"warnings", WarningsOf(findings)},
                                  {"drift_v_mm", result.drift_v_mm},
                                  {"jump_sigma_px", result.jump_sigma_px},
@@ -175,7 +182,7 @@ std::string Text(const Options& options, const Findings& findings, double second
       "compared in %.2f s\n",
       result.pairs, result.lines, result.truncated, seconds);
   if (!result.not_judged.empty()) {
-    absl::StrAppend(&text, "not judged: ", WhyNot(options, result), "\n");
+    absl::StrAppend(&text, "not judged: ", WhyNot(options, findings), "\n");
   } else {
     absl::StrAppendFormat(&text,
                           "frames' jumps along v: sigma %.4f px; drift along the axis: %.3f mm\n",
@@ -196,7 +203,7 @@ std::string Text(const Options& options, const Findings& findings, double second
 
 absl::Status Check(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check({options.scan, options.matrices, options.calibration}));
-  ISO_ASSIGN_OR_RETURN(SweepSource source, SweepSource::Open("scan", options.scan));
+  ISO_ASSIGN_OR_RETURN(SweepSource source, SweepSource::OpenAny("scan", options.scan));
   Trajectory trajectory = source.trajectory();
   if (!options.matrices.empty()) {
     ISO_ASSIGN_OR_RETURN(trajectory, ReadTrajectoryCsv(options.matrices));
@@ -208,11 +215,11 @@ absl::Status Check(const Options& options) {
   ISO_ASSIGN_OR_RETURN(
       const std::unique_ptr<calibrate::ScanConsistency> scan,
       calibrate::ScanConsistency::Make(trajectory, source.detector(), source.i0_counts()));
-  Rays rays(source, trajectory, !options.calibration.empty());
+  Rays rays(source, trajectory, source.has_lines() || !options.calibration.empty());
   ISO_RETURN_IF_ERROR(AddFrames(options, source, *scan, rays));
   ThreadPool pool(UsableCores());
   const auto begin = std::chrono::steady_clock::now();
-  Findings findings;
+  Findings findings{.has_lines = source.has_lines()};
   ISO_ASSIGN_OR_RETURN(findings.planes, scan->Judge(pool));
   findings.rays = rays.Judge();
   const double seconds =
@@ -239,7 +246,7 @@ void AddConsistencyCommand(flags::Command program) {
       "differ, matrices, detector or patient moved, or frames are lost or corrected unlike each\n"
       "other: the frames do not tell which. Exit code 3: they do not agree, or nothing could be\n"
       "judged. docs/geometry.md says what is seen, and what is not.");
-  command.Add("scan", o.scan, "acquisition of counts").Required().Type("SCAN");
+  command.Add("scan", o.scan, "acquisition of counts or line integrals").Required().Type("SCAN");
   command
       .Add("--matrices", o.matrices,
            "matrices in place of the scan's own (.csv), as `isocenter calibrate geometry` writes "

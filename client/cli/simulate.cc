@@ -7,8 +7,10 @@
 #include <optional>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
@@ -151,15 +153,26 @@ v1::AcquisitionHeader MakeHeader(const SimulateOptions& options, double i0_count
   return header;
 }
 
+/// `refused`: of the header, which lists the matrices that a file or flags have given.
+absl::Status OfTrajectory(const absl::Status& refused, const std::string& kind) {
+  if (refused.ok()) return refused;
+  const std::string frame = absl::EndsWithIgnoreCase(kind, ".csv")
+                                ? absl::StrCat("--trajectory ", kind, ", frame ")
+                                : "the matrix of frame ";
+  return absl::Status(
+      refused.code(),
+      absl::StrReplaceAll(refused.message(), {{"matrices.matrix[", frame}, {"]: ", ": "}}));
+}
+
 /// What a service would refuse is not written. Errors: INVALID_ARGUMENT, all at once, in the words
-/// of the service.
-absl::Status CheckForService(const v1::AcquisitionHeader& header) {
+/// of the service, but for the trajectory.
+absl::Status CheckForService(const v1::AcquisitionHeader& header, const std::string& trajectory) {
   wire::Mistakes mistakes;
   mistakes.Add(wire::CheckPrivateTexts(header));
   mistakes.Add(wire::CheckOtherTexts(header));
   mistakes.Add(wire::CheckTubeVoltage("tube_voltage_kv", header.tube_voltage_kv()));
   mistakes.Add(wire::CheckHeaderNumbers(header));
-  mistakes.Add(wire::AcquisitionFromProto(header).status());
+  mistakes.Add(OfTrajectory(wire::AcquisitionFromProto(header).status(), trajectory));
   return mistakes.AsStatus();
 }
 
@@ -402,7 +415,8 @@ absl::Status Simulate(const SimulateOptions& options) {
   ISO_ASSIGN_OR_RETURN(Trajectory trajectory, MakeTrajectory(options.trajectory, detector));
   const std::string format = FormatOf(options);
   if (format == "dicom-xa") trajectory = formats::SeenFromDetector(trajectory, detector.columns);
-  ISO_RETURN_IF_ERROR(CheckForService(MakeHeader(options, options.i0, detector, trajectory)));
+  ISO_RETURN_IF_ERROR(CheckForService(MakeHeader(options, options.i0, detector, trajectory),
+                                      options.trajectory.kind));
   ISO_RETURN_IF_ERROR(CheckOutputs(options, format, static_cast<int64_t>(trajectory.size())));
   WarningPrinter warnings;
   if (const auto text = DisplacementWarning(options.trajectory, trajectory)) warnings.Print(*text);

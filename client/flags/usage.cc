@@ -268,6 +268,38 @@ std::string Together(const CLI::App& app) {
   return "two flags that are given exclude each other";
 }
 
+/// The mistake at which the parser has stopped.
+std::string Explain(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App& app = *Called(root).back();
+  const std::string message = error.what();
+  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) {
+    return WrongValue(app, message);
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return WrongCount(app, message);
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    return NoSuchValue(app, message);
+  }
+  // A name that is not known may be the flag that is missed.
+  if (const std::string unknown = Unknown(root); !unknown.empty()) return unknown;
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return Together(app);
+  if (const std::string missing = Missing(app); !missing.empty()) return missing;
+  if (!CommandsOf(app).empty()) return ExplainMissingCommand(root);
+  return "the command line is not understood";
+}
+
+/// What a flag's own values are refused for, those that the parser has not come to included.
+std::string WrongValues(const CLI::App& root, const CLI::Option& option) {
+  if (option.count() == 0) return "";
+  try {
+    (void)option.reduced_results();
+  } catch (const CLI::ParseError& error) {
+    return Explain(root, error);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string CalledCommand(const CLI::App& root) {
@@ -311,23 +343,26 @@ std::string ExplainMissingCommand(const CLI::App& root) {
 }
 
 std::string ExplainUsage(const CLI::App& root, const CLI::ParseError& error) {
+  constexpr size_t kMostMistakes = 10;
+  std::vector<std::string> mistakes{Explain(root, error)};
+  const auto add = [&](const std::string& wrong) {
+    if (wrong.empty() || std::ranges::find(mistakes, wrong) != mistakes.end()) return;
+    mistakes.push_back(wrong);
+  };
   const CLI::App& app = *Called(root).back();
-  const std::string message = error.what();
+  for (const CLI::Option* option : OptionsOf(app)) add(WrongValues(root, *option));
+  // Values are looked at when all words have been read; after another error some may not be.
   if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) {
-    return WrongValue(app, message);
+    const std::string unknown = Unknown(root);
+    add(unknown);
+    if (unknown.empty()) add(Missing(app));  // else what is not known may be it
   }
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    return WrongCount(app, message);
+  if (mistakes.size() > kMostMistakes) {
+    const size_t more = mistakes.size() - kMostMistakes;
+    mistakes.resize(kMostMistakes);
+    mistakes.push_back(absl::StrCat("and ", more, " more"));
   }
-  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
-    return NoSuchValue(app, message);
-  }
-  // A name that is not known may be the flag that is missed.
-  if (const std::string unknown = Unknown(root); !unknown.empty()) return unknown;
-  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return Together(app);
-  if (const std::string missing = Missing(app); !missing.empty()) return missing;
-  if (!CommandsOf(app).empty()) return ExplainMissingCommand(root);
-  return "the command line is not understood";
+  return absl::StrJoin(mistakes, "\n");
 }
 
 }  // namespace isocenter::flags

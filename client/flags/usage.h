@@ -11,8 +11,8 @@ class ParseError;
 
 namespace isocenter::flags {
 
-/// One sentence, without the program's name, after `root` has thrown `error`: the flag or command
-/// that is meant where one is near, what is missing, what is legal.
+/// A line for each mistake, up to ten, without the program's name, after `root` has thrown `error`:
+/// the flag or command that is meant where one is near, what is missing, what is legal.
 std::string ExplainUsage(const CLI::App& root, const CLI::ParseError& error);
 
 /// Of a command line with a word that is not UTF-8, before it is parsed: which flag's, and where;

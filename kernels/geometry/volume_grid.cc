@@ -1,8 +1,11 @@
 #include "kernels/geometry/volume_grid.h"
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace isocenter {
 namespace {
@@ -40,21 +43,21 @@ absl::Status ValidateGrid(const VolumeGrid& grid) {
   const double spacings[] = {grid.spacing.x, grid.spacing.y, grid.spacing.z};
   const double origins[] = {grid.origin.x, grid.origin.y, grid.origin.z};
   const char* axes[] = {"x", "y", "z"};
+  std::vector<std::string> wrong;  // of all axes: who forgot one has forgotten the others
   for (int a = 0; a < 3; ++a) {
     if (counts[a] < 1 || counts[a] > 4096) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("grid.n", axes[a], " is ", counts[a], "; legal is 1 to 4096"));
+      wrong.push_back(absl::StrCat("grid.n", axes[a], " is ", counts[a], "; legal is 1 to 4096"));
     }
     if (!(spacings[a] >= kLeastSpacingMm && spacings[a] <= 100)) {
-      return absl::InvalidArgumentError(absl::StrCat("grid.spacing_", axes[a], "_mm is ",
-                                                     spacings[a], "; legal is ", kLeastSpacingMm,
-                                                     " to 100"));
+      wrong.push_back(absl::StrCat("grid.spacing_", axes[a], "_mm is ", spacings[a], "; legal is ",
+                                   kLeastSpacingMm, " to 100"));
     }
     if (!(std::abs(origins[a]) <= 10000)) {
-      return absl::InvalidArgumentError(absl::StrCat("grid.origin_", axes[a], "_mm is ", origins[a],
-                                                     "; legal is -10000 to 10000"));
+      wrong.push_back(absl::StrCat("grid.origin_", axes[a], "_mm is ", origins[a],
+                                   "; legal is -10000 to 10000"));
     }
   }
+  if (!wrong.empty()) return absl::InvalidArgumentError(absl::StrJoin(wrong, "; "));
   const auto& d = grid.direction;
   for (int a = 0; a < 3; ++a) {
     for (int b = 0; b <= a; ++b) {

@@ -1,6 +1,7 @@
 #include "proto/wire/acquisition.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -14,17 +15,9 @@
 namespace isocenter::wire {
 namespace {
 
-absl::StatusOr<recon::PixelType> PixelTypeFromProto(v1::PixelType type) {
-  switch (type) {
-    case v1::PIXEL_TYPE_UINT16_COUNTS:
-      return recon::PixelType::kUint16Counts;
-    case v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS:
-      return recon::PixelType::kFloat32LineIntegrals;
-    default:
-      return Illegal("pixel_type", absl::StrCat(static_cast<int>(type)),
-                     "PIXEL_TYPE_UINT16_COUNTS or PIXEL_TYPE_FLOAT32_LINE_INTEGRALS");
-  }
-}
+constexpr double kLeastPitchMm = 1e-4, kMostPitchMm = 10;
+constexpr int kMostCounts = 65535;
+constexpr double kMostArcDeg = 720;
 
 absl::Status InMatrix(int view, const absl::Status& why) {
   return absl::InvalidArgumentError(absl::StrCat("matrices.matrix[", view, "]: ", why.message()));
@@ -85,8 +78,10 @@ absl::Status CheckCircle(const v1::CircularTrajectory& circle) {
                          absl::StrCat("above source_to_isocenter_mm (", isocenter, ") up to ",
                                       kMostMagnification, " times that, in mm")));
   }
-  if (circle.arc_deg() == 0) {
-    mistakes.Add(Illegal("circular.arc_deg", "0", "the turn of the arm, -720 to 720 and not 0"));
+  const double arc = circle.arc_deg();
+  if (arc == 0 || !(std::abs(arc) <= kMostArcDeg)) {
+    mistakes.Add(Illegal("circular.arc_deg", absl::StrCat(arc),
+                         "the turn of the arm, -720 to 720 and not 0"));
   }
   return mistakes.AsStatus();
 }
@@ -141,7 +136,38 @@ absl::StatusOr<recon::Acquisition> PixelsFromProto(const v1::AcquisitionHeader& 
   return acquisition;
 }
 
+/// What is legal by itself, beside what PixelsFromProto takes.
+absl::Status CheckNumbers(const v1::AcquisitionHeader& header) {
+  Mistakes mistakes;
+  for (const auto& [field, mm] :
+       {std::pair("detector.pitch_u_mm", header.detector().pitch_u_mm()),
+        std::pair("detector.pitch_v_mm", header.detector().pitch_v_mm())}) {
+    if (!(mm >= kLeastPitchMm && mm <= kMostPitchMm)) {
+      mistakes.Add(
+          Illegal(field, absl::StrCat(mm), absl::StrCat(kLeastPitchMm, " to ", kMostPitchMm)));
+    }
+  }
+  if (header.pixel_type() == v1::PIXEL_TYPE_UINT16_COUNTS &&
+      !(header.i0_counts() >= 1 && header.i0_counts() <= kMostCounts)) {
+    mistakes.Add(
+        Illegal("i0_counts", absl::StrCat(header.i0_counts()), absl::StrCat("1 to ", kMostCounts)));
+  }
+  return mistakes.AsStatus();
+}
+
 }  // namespace
+
+absl::StatusOr<recon::PixelType> PixelTypeFromProto(v1::PixelType type) {
+  switch (type) {
+    case v1::PIXEL_TYPE_UINT16_COUNTS:
+      return recon::PixelType::kUint16Counts;
+    case v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS:
+      return recon::PixelType::kFloat32LineIntegrals;
+    default:
+      return Illegal("pixel_type", absl::StrCat(static_cast<int>(type)),
+                     "PIXEL_TYPE_UINT16_COUNTS or PIXEL_TYPE_FLOAT32_LINE_INTEGRALS");
+  }
+}
 
 absl::StatusOr<int64_t> CheckedFrameBytes(const v1::AcquisitionHeader& header) {
   ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition, PixelsFromProto(header));
@@ -151,7 +177,12 @@ absl::StatusOr<int64_t> CheckedFrameBytes(const v1::AcquisitionHeader& header) {
 }
 
 absl::StatusOr<recon::Acquisition> AcquisitionFromProto(const v1::AcquisitionHeader& header) {
-  ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition, PixelsFromProto(header));
+  absl::StatusOr<recon::Acquisition> pixels = PixelsFromProto(header);
+  Mistakes mistakes;
+  mistakes.Add(pixels.status());
+  mistakes.Add(CheckNumbers(header));
+  ISO_RETURN_IF_ERROR(mistakes.AsStatus());
+  recon::Acquisition acquisition = *std::move(pixels);
   ISO_ASSIGN_OR_RETURN(acquisition.trajectory, TrajectoryOf(header, acquisition.detector));
   ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(acquisition));
   return acquisition;

@@ -14,8 +14,12 @@ namespace isocenter::wire {
 /// finite values per frame; the field, its value and what is legal are named.
 absl::StatusOr<int64_t> CheckedFrameBytes(const v1::AcquisitionHeader& header);
 
+/// Errors: INVALID_ARGUMENT naming pixel_type, its value and what is legal.
+absl::StatusOr<recon::PixelType> PixelTypeFromProto(v1::PixelType type);
+
 /// Detector, pixels and planned trajectory, valid in all; listed matrices are within
-/// CheckArmBounds. Errors: INVALID_ARGUMENT naming the field, its value and what is legal.
+/// CheckArmBounds. Errors: INVALID_ARGUMENT naming each field that is wrong, its value and what is
+/// legal.
 absl::StatusOr<recon::Acquisition> AcquisitionFromProto(const v1::AcquisitionHeader& header);
 
 }  // namespace isocenter::wire

@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/illegal.h"
+#include "proto/wire/mistakes.h"
 
 namespace isocenter::wire {
 namespace {
@@ -17,34 +19,38 @@ constexpr uint32_t kMostDetectorPixels = 8192;  // per axis
 absl::StatusOr<VolumeGrid> GridFromProto(const v1::VolumeGrid& grid) {
   const uint32_t counts[] = {grid.nx(), grid.ny(), grid.nz()};
   const char* names[] = {"nx", "ny", "nz"};
+  Mistakes mistakes;
+  int voxels[] = {1, 1, 1};  // where they are none, so that the rest is looked at
   for (int axis = 0; axis < 3; ++axis) {
     if (counts[axis] < 1 || counts[axis] > 4096) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("grid.", names[axis], " is ", counts[axis], "; legal is 1 to 4096"));
+      mistakes.Add(
+          Illegal(absl::StrCat("grid.", names[axis]), absl::StrCat(counts[axis]), "1 to 4096"));
+    } else {
+      voxels[axis] = static_cast<int>(counts[axis]);
     }
   }
-  VolumeGrid result{.nx = static_cast<int>(grid.nx()),
-                    .ny = static_cast<int>(grid.ny()),
-                    .nz = static_cast<int>(grid.nz())};
+  VolumeGrid result{.nx = voxels[0], .ny = voxels[1], .nz = voxels[2]};
   result.spacing = {grid.spacing_x_mm(), grid.spacing_y_mm(), grid.spacing_z_mm()};
   result.origin = {grid.origin_x_mm(), grid.origin_y_mm(), grid.origin_z_mm()};
   if (grid.direction_size() != 0) {
     if (grid.direction_size() != 9) {
-      return absl::InvalidArgumentError(absl::StrCat("grid.direction has ", grid.direction_size(),
-                                                     " values; legal is 9, or 0 for identity"));
+      mistakes.Add(absl::InvalidArgumentError(absl::StrCat(
+          "grid.direction has ", grid.direction_size(), " values; legal is 9, or 0 for identity")));
+    } else {
+      std::copy(grid.direction().begin(), grid.direction().end(), result.direction.begin());
     }
-    std::copy(grid.direction().begin(), grid.direction().end(), result.direction.begin());
   }
   if (grid.centered()) {
     if (!(result.origin == Vec3{})) {
-      return absl::InvalidArgumentError(
+      mistakes.Add(absl::InvalidArgumentError(
           absl::StrCat("grid.origin is (", grid.origin_x_mm(), ", ", grid.origin_y_mm(), ", ",
-                       grid.origin_z_mm(), ") mm; legal is unset when grid.centered is true"));
+                       grid.origin_z_mm(), ") mm; legal is unset when grid.centered is true")));
     }
     result.origin =
         -result.VoxelToWorld(0.5 * (result.nx - 1), 0.5 * (result.ny - 1), 0.5 * (result.nz - 1));
   }
-  ISO_RETURN_IF_ERROR(ValidateGrid(result));
+  mistakes.Add(ValidateGrid(result));
+  ISO_RETURN_IF_ERROR(mistakes.AsStatus());
   return result;
 }
 
@@ -96,13 +102,14 @@ v1::DetectorGeometry ToProto(const Detector& detector) {
 
 absl::StatusOr<Detector> DetectorFromProto(const v1::DetectorGeometry& detector) {
   // The wire's unsigned counts are compared before they become int.
+  Mistakes mistakes;
   for (const auto& [field, count] : {std::pair("detector.columns", detector.columns()),
                                      std::pair("detector.rows", detector.rows())}) {
     if (count < 1 || count > kMostDetectorPixels) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(field, " is ", count, "; legal is 1 to ", kMostDetectorPixels));
+      mistakes.Add(Illegal(field, absl::StrCat(count), absl::StrCat("1 to ", kMostDetectorPixels)));
     }
   }
+  ISO_RETURN_IF_ERROR(mistakes.AsStatus());
   return Detector{.columns = static_cast<int>(detector.columns()),
                   .rows = static_cast<int>(detector.rows()),
                   .pitch_u_mm = detector.pitch_u_mm(),

@@ -1,7 +1,9 @@
 #include "proto/wire/header_numbers.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
-#include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
 #include "proto/wire/illegal.h"
 #include "proto/wire/mistakes.h"
 
@@ -27,6 +29,15 @@ absl::Status CheckTubeVoltage(absl::string_view field, double kilovolts) {
       absl::StrCat("0 (unknown) or ", kLeastTubeVoltage, " to ", kMostTubeVoltage, " kV", meant));
 }
 
+absl::Status CheckArcUnit(const v1::AcquisitionHeader& header) {
+  const double arc = header.circular().arc_deg();
+  if (arc == 0 || header.frame_count() < 2 || !(std::abs(arc) <= 2 * kPi)) return absl::OkStatus();
+  return Illegal("circular.arc_deg", absl::StrCat(arc),
+                 absl::StrCat("a magnitude of more than 6.2832, up to 720 degrees: was it given in "
+                              "radians? These are ",
+                              RadiansToDegrees(arc), " degrees"));
+}
+
 absl::Status CheckUpTo(absl::string_view field, double value, double most) {
   if (value >= 0 && value <= most) return absl::OkStatus();
   return Illegal(field, absl::StrCat(value), absl::StrCat("0 to ", most));
@@ -39,9 +50,11 @@ absl::Status CheckExposure(absl::string_view field, const v1::Exposure& exposure
     return Illegal(absl::StrCat(field, ".", name), absl::StrCat(value),
                    absl::StrCat("0 to ", static_cast<int64_t>(most)));
   };
-  ISO_RETURN_IF_ERROR(check("tube_current_ma", exposure.tube_current_ma(), kMostCurrentMa));
-  ISO_RETURN_IF_ERROR(check("exposure_mas", exposure.exposure_mas(), kMost));
-  return check("dose_area_product_dgycm2", exposure.dose_area_product_dgycm2(), kMost);
+  Mistakes mistakes;
+  mistakes.Add(check("tube_current_ma", exposure.tube_current_ma(), kMostCurrentMa));
+  mistakes.Add(check("exposure_mas", exposure.exposure_mas(), kMost));
+  mistakes.Add(check("dose_area_product_dgycm2", exposure.dose_area_product_dgycm2(), kMost));
+  return mistakes.AsStatus();
 }
 
 absl::Status CheckHeaderNumbers(const v1::AcquisitionHeader& header) {

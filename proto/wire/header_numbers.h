@@ -14,6 +14,11 @@ namespace isocenter::wire {
 /// "tube_voltage_kv", or what people typed it as.
 absl::Status CheckTubeVoltage(absl::string_view field, double kilovolts);
 
+/// That an arc of several frames is more than a turn has radians: less is no scan, and whoever
+/// gives the angle in radians gives no more. Errors: INVALID_ARGUMENT naming field, value and the
+/// degrees that may be meant.
+absl::Status CheckArcUnit(const v1::AcquisitionHeader& header);
+
 /// What the exposure came to. Errors: INVALID_ARGUMENT, naming the field below `field`, its value
 /// and what is legal.
 absl::Status CheckExposure(absl::string_view field, const v1::Exposure& exposure);

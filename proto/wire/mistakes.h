@@ -12,8 +12,9 @@ class Mistakes {
   /// An error is one mistake; OK is none.
   void Add(const absl::Status& checked);
 
-  /// Of each an "a is 1; legal is 2", one after another, and the payloads of all: what marks one of
-  /// them marks the whole. The code is that of the first.
+  /// Of each an "a is 1; legal is 2", one after another, each once, until they are some 1600 bytes;
+  /// and the payloads of all: what marks one of them marks the whole. The code is the one that all
+  /// have, else INVALID_ARGUMENT.
   const absl::Status& AsStatus() const { return all_; }
 
  private:

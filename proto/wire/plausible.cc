@@ -57,6 +57,17 @@ std::pair<double, size_t> LargestStep(const Trajectory& trajectory) {
 
 }  // namespace
 
+std::optional<std::string> CornerAtIsocenter(absl::string_view field, const v1::VolumeGrid& grid) {
+  if (grid.centered() || grid.origin_x_mm() != 0 || grid.origin_y_mm() != 0 ||
+      grid.origin_z_mm() != 0 || grid.nx() < 2 || grid.ny() < 2 || grid.nz() < 2) {
+    return std::nullopt;
+  }
+  return absl::StrCat(field, ".centered is false and ", field,
+                      ".origin (0, 0, 0) mm, so that the volume's corner is at the isocentre and "
+                      "seven eighths of what is around it are outside: is ",
+                      field, ".centered to be true?");
+}
+
 std::vector<std::string> ImplausibleFields(const v1::AcquisitionHeader& header,
                                            const Trajectory& trajectory, absl::Time now) {
   Doubts doubts;
@@ -69,6 +80,7 @@ std::vector<std::string> ImplausibleFields(const v1::AcquisitionHeader& header,
   doubts.Number("frame_rate_hz", header.frame_rate_hz(), 0.1, 500, "Hz");
   doubts.Number("circular.source_to_isocenter_mm", header.circular().source_to_isocenter_mm(), 300,
                 2000, "mm");
+  if (const auto doubt = CornerAtIsocenter("grid", header.grid())) doubts.list.push_back(*doubt);
   const absl::CivilDay tomorrow = absl::ToCivilDay(now, absl::LocalTimeZone()) + 1;
   const v1::PatientStudy& study = header.patient_study();
   doubts.Date("patient_study.study_date", study.study_date(), absl::CivilDay(1990, 1, 1), tomorrow);

@@ -1,20 +1,27 @@
 // What a header may say, and hardly means.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "isocenter/v1/acquisition.pb.h"
 #include "kernels/geometry/trajectory.h"
 
 namespace isocenter::wire {
 
+/// A sentence for a grid whose corner is at the isocentre: what a grid says of whom nobody has told
+/// where it lies. `field`: of the grid, "grid".
+std::optional<std::string> CornerAtIsocenter(absl::string_view field, const v1::VolumeGrid& grid);
+
 /// A sentence for each field of a legal header whose value no C-arm has, with the value and what is
 /// plausible: a detector that is not 20 to 1000 mm wide and 5 to 1000 mm high, a tube voltage
 /// beyond 40 to 150 kV, a source beyond 300 to 2000 mm from the isocentre, more than 500 frames in
 /// a second, a study before 1990 or after tomorrow, a patient born before 1900 or after tomorrow,
-/// and frames that are more than 60 degrees of the arc apart. What is not given (0, or empty) is
+/// frames that are more than 60 degrees of the arc apart, and a grid of which CornerAtIsocenter
+/// has something to say. What is not given (0, or empty) is
 /// not judged. `trajectory`: that of the header, in millimetres.
 std::vector<std::string> ImplausibleFields(const v1::AcquisitionHeader& header,
                                            const Trajectory& trajectory, absl::Time now);

@@ -7,6 +7,7 @@
 #include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/corrections.h"
+#include "kernels/recon/completeness/frame_bytes.h"
 #include "server/pipeline/frames/measured_matrix.h"
 #include "server/pipeline/reconstruction_job.h"
 
@@ -72,13 +73,8 @@ absl::StatusOr<std::optional<ProjectionMatrix>> ReconstructionJob::MatrixOf(
   }
   size_t bytes = 0;
   for (const auto& piece : frame.pixels) bytes += piece.size();
-  if (static_cast<int64_t>(bytes) != FrameBytes(acquisition)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("frame.pixels of frame ", frame.index, " has ", bytes, " bytes; legal is ",
-                     FrameBytes(acquisition), " (", acquisition.detector.rows, " rows of ",
-                     acquisition.detector.columns, " columns of ",
-                     recon::PixelBytes(acquisition.pixel_type), " bytes)"));
-  }
+  ISO_RETURN_IF_ERROR(recon::CheckFrameBytes(frame.index, static_cast<int64_t>(bytes),
+                                             acquisition.detector, acquisition.pixel_type));
   if (const absl::Status dose = ops::CheckGivenDose(frame.index, frame.dose); !dose.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("frame.dose: ", dose.message()));
   }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/completeness/frame_bytes.h"
 #include "proto/wire/geometry.h"
 #include "proto/wire/header_numbers.h"
 #include "server/base/log.h"
@@ -16,6 +17,21 @@
 namespace isocenter::rpc {
 
 namespace {
+
+/// Of a message that is longer than any frame of `acquisition`. INVALID_ARGUMENT, and which frame
+/// of how many bytes it is, where it is one.
+absl::Status TooLong(const RawMessage& raw, int64_t longest,
+                     const recon::Acquisition& acquisition) {
+  const absl::StatusOr<std::optional<RawMessage::Frame>> frame = raw.AsFrame();
+  if (frame.ok() && frame->has_value()) {
+    int64_t bytes = 0;
+    for (const auto& piece : (*frame)->pixels) bytes += static_cast<int64_t>(piece.size());
+    ISO_RETURN_IF_ERROR(recon::CheckFrameBytes((*frame)->fields.index(), bytes,
+                                               acquisition.detector, acquisition.pixel_type));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the message has ", raw.bytes(), " bytes; legal is at most ", longest, " here"));
+}
 
 absl::Status LateFrame(uint32_t index) {
   return absl::FailedPreconditionError(
@@ -43,9 +59,11 @@ absl::Status AcquisitionStream::HandleMessage() {
   incoming_.Clear();
   Phase phase;
   int64_t longest = kLongestHeaderBytes;
+  std::shared_ptr<pipeline::ReconstructionJob> job;
   {
     absl::MutexLock lock(&mutex_);
     phase = phase_;
+    job = job_;
     if (phase == Phase::kFrames) longest = frame_bytes_ + kFrameOverheadBytes;
     if (phase == Phase::kResult) longest = kLongestFinishBytes;
   }
@@ -55,6 +73,7 @@ absl::Status AcquisitionStream::HandleMessage() {
     if (late.ok() && late->has_value()) return LateFrame((*late)->fields.index());
   }
   if (raw.bytes() > longest) {
+    if (phase == Phase::kFrames) return TooLong(raw, longest, job->request().acquisition);
     return absl::InvalidArgumentError(absl::StrCat("the message has ", raw.bytes(),
                                                    " bytes; legal is at most ", longest, " here"));
   }

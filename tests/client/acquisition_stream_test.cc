@@ -414,6 +414,9 @@ TEST(AcquisitionStream, FramesThatDoNotFitTheHeaderAreRefused) {
   auto stream = Open(server, 20);
   ASSERT_TRUE(stream.ok());
   EXPECT_EQ((*stream)->SendFrame(20, Pixels(1)).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT((*stream)->SendFrame(0, std::vector<std::byte>(32)).message(),
+              HasSubstr("frame.pixels of frame 0 has 32 bytes; legal is 16 (2 rows of 4 columns of "
+                        "2 bytes); pixels of 4 bytes, e.g. float32, would have as many"));
   EXPECT_EQ((*stream)->SendFrame(0, std::vector<std::byte>(15)).code(),
             absl::StatusCode::kInvalidArgument);
 }

@@ -165,6 +165,19 @@ TEST(Gated, GatesAreRefinedTogether) {
               HasSubstr("of 120 frames; legal is 8 or more"));
 }
 
+TEST(Gated, AResidualThatRisesIsWarnedOf) {
+  const TemporaryDirectory directory;
+  const auto heart = directory / "heart";
+  ASSERT_EQ(Simulate(heart, {"--organ-motion", "heart"}).exit_code, 0);
+  const Outcome done =
+      Reconstruct(heart, directory / "v.mha",
+                  {"--phase", "0.5", "--algorithm", "os_sqs", "--iterations", "6", "--subsets", "4",
+                   "--prior", "1000", "--json", directory / "v.json"});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("warning: phase 0.5: the residual rises from "));
+  EXPECT_THAT(ReadBytes(directory / "v.json"), HasSubstr("Is --prior (1000) too much for them?"));
+}
+
 TEST(Gated, OrbitsBeyondTheCircleAreForIterations) {
   const TemporaryDirectory directory;
   const auto sine = directory / "sine";

@@ -288,6 +288,45 @@ TEST_F(HeaderTest, AllMistakesAreToldAtOnce) {
   EXPECT_THAT(log.text(), ::testing::Not(::testing::HasSubstr("room 1")));
 }
 
+TEST_F(HeaderTest, AProtocolThatThereIsNotIsToldWithTheRest) {
+  EXPECT_THAT(Refusal([](auto& h) {
+                h.set_protocol("FDK");
+                h.mutable_patient_study()->set_patient_birth_date("1960");
+                h.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
+                h.set_i0_counts(70000);
+                h.mutable_detector()->set_columns(0);
+                h.mutable_detector()->set_pitch_v_mm(0);
+                h.mutable_grid()->set_nx(0);
+                h.mutable_grid()->set_spacing_y_mm(0);
+              }),
+              Invalid({"protocol is 'FDK'", "did you mean fdk?", "patient_birth_date is '1960'",
+                       "i0_counts is 70000; legal is 1 to 65535", "detector.columns is 0",
+                       "detector.pitch_v_mm is 0; legal is 0.0001 to 10", "grid.nx is 0",
+                       "grid.spacing_y_mm is 0"}));
+}
+
+TEST_F(HeaderTest, ATrajectoryThatThereIsNotIsToldWithTheRest) {
+  EXPECT_THAT(Refusal([](auto& h) {
+                h.clear_circular();
+                h.set_frame_rate_hz(-1);
+                h.mutable_detector()->set_columns(0);
+              }),
+              Invalid({"frame_rate_hz is -1", "detector.columns is 0"}));
+  EXPECT_THAT(Refusal([](auto& h) {
+                h.clear_circular();
+                h.set_frame_rate_hz(-1);
+              }),
+              Invalid({"frame_rate_hz is -1", "trajectory is unset"}));
+}
+
+TEST_F(HeaderTest, AnArcInRadiansIsAskedAbout) {
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_arc_deg(-3.84); }),
+              Invalid({"circular.arc_deg is -3.84; legal is", "was it given in radians?",
+                       "These are -220.016 degrees"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_arc_deg(721); }),
+              Invalid({"circular.arc_deg is 721; legal is the turn of the arm, -720 to 720"}));
+}
+
 TEST_F(HeaderTest, TooLongAMessage) {
   // Larger than any header may be, but below the limit of gRPC messages.
   EXPECT_THAT(Refusal([](auto& h) { h.set_series_description(std::string(5 << 20, 'a')); }),

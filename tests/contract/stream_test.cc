@@ -258,8 +258,39 @@ TEST_F(StreamTest, FramePayload) {
   EXPECT_THAT(FrameRefusal(1, [](auto& f) { f.mutable_pixels()->append(4, 'x'); }),
               Invalid({"4036 bytes", "legal is 4032"}));
   EXPECT_THAT(FrameRefusal(1, [](auto& f) { f.mutable_pixels()->append(1 << 20, 'x'); }),
+              Invalid({"frame.pixels of frame 1 has 1052608 bytes", "legal is 4032"}));
+  // Of the right pixels, and more than a frame may have beside them.
+  EXPECT_THAT(FrameRefusal(1,
+                           [](auto& f) {
+                             f.GetReflection()->MutableUnknownFields(&f)->AddLengthDelimited(
+                                 999, std::string(1 << 20, 'x'));
+                           }),
               Invalid({"the message has", "legal is at most"}));
   EXPECT_THAT(FrameRefusal(1, [](auto& f) { f.clear_pixels(); }), Invalid({"has 0 bytes"}));
+}
+
+TEST_F(StreamTest, PixelsOfAnotherTypeAreNamed) {
+  const auto pixels = [](size_t bytes) {
+    return [bytes](v1::Frame& f) { f.mutable_pixels()->resize(bytes); };
+  };
+  EXPECT_THAT(FrameRefusal(2, pixels(2 * 4032)),
+              Invalid({"frame.pixels of frame 2 has 8064 bytes", "legal is 4032",
+                       "pixels of 8 bytes, e.g. float64, would have as many: pixel_type says "
+                       "float32 line integrals"}));
+  EXPECT_THAT(FrameRefusal(2, pixels(4032 / 2)), Invalid({"e.g. uint16, would have as many"}));
+}
+
+TEST_F(StreamTest, AGridWhoseCornerIsAtTheIsocentreIsWarnedOfBeforeTheFirstFrame) {
+  v1::AcquisitionHeader header = SmallHeader();
+  header.mutable_grid()->set_centered(false);
+  const auto call = Begin(HeaderMessage(header));
+  v1::JobWarning told;
+  ASSERT_TRUE(call->ReadUntil([&](const v1::AcquireResponse& response) {
+    told = response.warning();
+    return told.kind() == v1::WARNING_KIND_IMPLAUSIBLE_HEADER &&
+           told.text().find("grid") != std::string::npos;
+  }));
+  EXPECT_THAT(told.text(), ::testing::HasSubstr("is grid.centered to be true?"));
 }
 
 TEST_F(StreamTest, ADamagedFrameIsSentAgain) {

@@ -10,30 +10,44 @@
 
 namespace isocenter::cli {
 
-absl::StatusOr<SweepSource> SweepSource::Open(const std::string& flag, const std::string& path) {
+absl::StatusOr<SweepSource> SweepSource::OpenAny(const std::string& flag, const std::string& path) {
   ISO_ASSIGN_OR_RETURN(std::unique_ptr<formats::FrameSource> source,
                        formats::OpenAcquisition(path, {}, std::nullopt));
   ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition,
                        wire::AcquisitionFromProto(source->header()));
-  if (acquisition.pixel_type != recon::PixelType::kUint16Counts) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag, ": ", path, " has line integrals; legal are counts"));
-  }
   return SweepSource(flag, path, std::move(source), std::move(acquisition));
+}
+
+absl::StatusOr<SweepSource> SweepSource::Open(const std::string& flag, const std::string& path) {
+  ISO_ASSIGN_OR_RETURN(SweepSource source, OpenAny(flag, path));
+  if (!source.has_lines()) return source;
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": ", path, " has line integrals; legal are counts"));
+}
+
+template <class Pixel>
+absl::Status SweepSource::ReadPixels(
+    int step, absl::FunctionRef<absl::Status(int frame, std::span<const Pixel> pixels)> take) {
+  const Interrupt interrupt;
+  ProgressBar bar(flag_, "frames", frames());
+  std::vector<Pixel> pixels(size_t(detector().columns) * detector().rows);
+  for (int frame = 0; frame < frames(); frame += step) {
+    if (interrupt.happened()) return flags::Interrupted("interrupted; nothing was written");
+    ISO_RETURN_IF_ERROR(source_->Read(frame, std::as_writable_bytes(std::span(pixels))));
+    ISO_RETURN_IF_ERROR(take(frame, pixels));
+    bar.Update(frame + 1);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status SweepSource::Read(
     int step, absl::FunctionRef<absl::Status(int frame, std::span<const uint16_t> counts)> take) {
-  const Interrupt interrupt;
-  ProgressBar bar(flag_, "frames", frames());
-  std::vector<uint16_t> counts(size_t(detector().columns) * detector().rows);
-  for (int frame = 0; frame < frames(); frame += step) {
-    if (interrupt.happened()) return flags::Interrupted("interrupted; nothing was written");
-    ISO_RETURN_IF_ERROR(source_->Read(frame, std::as_writable_bytes(std::span(counts))));
-    ISO_RETURN_IF_ERROR(take(frame, counts));
-    bar.Update(frame + 1);
-  }
-  return absl::OkStatus();
+  return ReadPixels<uint16_t>(step, take);
+}
+
+absl::Status SweepSource::ReadLines(
+    absl::FunctionRef<absl::Status(int frame, std::span<const float> lines)> take) {
+  return ReadPixels<float>(1, take);
 }
 
 }  // namespace isocenter::cli

@@ -11,26 +11,6 @@ namespace {
 // Where the settings themselves have open ends.
 constexpr double kLeast = 1e-6, kBelowOne = 0.999999, kBelowTwo = 1.999999;
 
-/// A message about fields of the settings, with the flags that they are here.
-std::string InFlags(absl::string_view message) {
-  return absl::StrReplaceAll(message, {{"iterative.algorithm", "--algorithm"},
-                                       {"iterative.early_passes", "--early-passes"},
-                                       {"iterative.huber_delta_per_mm", "--huber-delta"},
-                                       {"iterative.iterations", "--iterations"},
-                                       {"iterative.matched = false", "--unmatched"},
-                                       {"iterative.momentum", "--momentum"},
-                                       {"iterative.prior_strength", "--prior"},
-                                       {"iterative.projector", "--projector"},
-                                       {"iterative.relaxation", "--relaxation"},
-                                       {"iterative.relaxation_decay", "--relaxation-decay"},
-                                       {"iterative.statistical_weights", "--statistical-weights"},
-                                       {"iterative.stop_residual", "--stop-residual"},
-                                       {"iterative.subsets", "--subsets"},
-                                       {"iterative.surroundings_factor", "--surroundings"},
-                                       {"iterative.tv_steps", "--tv-steps"},
-                                       {"iterative.warm_start", "--from-zero"}});
-}
-
 }  // namespace
 
 void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
@@ -95,6 +75,25 @@ std::vector<std::string> ChangedFlags(const IterativeFlags& flags) {
     if (changed()) names.push_back(name);
   }
   return names;
+}
+
+std::string InFlags(absl::string_view message) {
+  return absl::StrReplaceAll(message, {{"iterative.algorithm", "--algorithm"},
+                                       {"iterative.early_passes", "--early-passes"},
+                                       {"iterative.huber_delta_per_mm", "--huber-delta"},
+                                       {"iterative.iterations", "--iterations"},
+                                       {"iterative.matched = false", "--unmatched"},
+                                       {"iterative.momentum", "--momentum"},
+                                       {"iterative.prior_strength", "--prior"},
+                                       {"iterative.projector", "--projector"},
+                                       {"iterative.relaxation", "--relaxation"},
+                                       {"iterative.relaxation_decay", "--relaxation-decay"},
+                                       {"iterative.statistical_weights", "--statistical-weights"},
+                                       {"iterative.stop_residual", "--stop-residual"},
+                                       {"iterative.subsets", "--subsets"},
+                                       {"iterative.surroundings_factor", "--surroundings"},
+                                       {"iterative.tv_steps", "--tv-steps"},
+                                       {"iterative.warm_start", "--from-zero"}});
 }
 
 absl::Status AsFlags(const absl::Status& status) {

@@ -31,6 +31,10 @@ void AddIterativeFlags(flags::Command command, IterativeFlags& flags);
 /// The names of the flags that say something else than their defaults.
 std::vector<std::string> ChangedFlags(const IterativeFlags& flags);
 
+/// A message about fields of the settings ("iterative.relaxation"), with the flags that they are
+/// here.
+std::string InFlags(absl::string_view message);
+
 /// What is said against settings, by whoever knows them or the scan they are for, as wrong usage of
 /// the flags that they are here. Any other status as it is.
 absl::Status AsFlags(const absl::Status& status);

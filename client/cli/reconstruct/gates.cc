@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "client/cli/options/iterative_flags.h"
+#include "client/cli/output/warnings.h"
 #include "client/cli/reconstruct/report.h"
 #include "client/formats/volume_writer.h"
 #include "kernels/backends.h"
@@ -15,6 +17,7 @@
 #include "kernels/recon/gating/gating.h"
 #include "kernels/recon/gating/line_integrals.h"
 #include "kernels/recon/gating/refine_cycle.h"
+#include "kernels/recon/iterative/rising_residual.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/rings.h"
 
@@ -92,7 +95,12 @@ absl::Status RefineGates(const GatedScan& scan, std::vector<Gate>& gates,
   }
   recon::IterativeSettings settings = *scan.iterative;
   settings.warm_start = false;  // begins with `start`
+  const recon::CycleSettings cycle = CycleOf(scan);
+  // Smoothing between rounds takes the volumes away from their frames, as it is meant to.
+  const int before_last_round = settings.iterations * (cycle.rounds - 1) / cycle.rounds;
+  std::vector<std::vector<recon::IterationReport>> last_round(gates.size());
   const auto report = [&](size_t gate, const recon::IterationReport& done) {
+    if (done.iteration > before_last_round) last_round[gate].push_back(done);
     std::fprintf(progress, "phase %g, iteration %d of %d  residual %.3e\n",
                  gates[gate].window.centre, done.iteration, settings.iterations,
                  done.relative_residual);
@@ -100,8 +108,13 @@ absl::Status RefineGates(const GatedScan& scan, std::vector<Gate>& gates,
   };
   ISO_RETURN_IF_ERROR(recon::RefineCycle(
       {scan.acquisition, lines, scan.phases, scan.windows}, scan.grid, scan.options.fdk, settings,
-      CycleOf(scan), Backends(), devices, {start.data(), scan.grid.shape()}, voxels, report));
+      cycle, Backends(), devices, {start.data(), scan.grid.shape()}, voxels, report));
   for (size_t i = 0; i < gates.size(); ++i) {
+    if (const auto rising = recon::RisingResidual(last_round[i], settings)) {
+      gates[i].warnings.push_back(
+          absl::StrFormat("phase %g: %s", gates[i].window.centre, InFlags(*rising)));
+      PrintWarnings(gates[i].warnings);
+    }
     ISO_RETURN_IF_ERROR(Write(scan, devices, std::move(volumes[i]), gates[i]));
   }
   return absl::OkStatus();

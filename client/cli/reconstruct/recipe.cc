@@ -18,6 +18,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/limited_arc.h"
 #include "kernels/recon/completeness/grid_coverage.h"
+#include "kernels/recon/iterative/rising_residual.h"
 #include "kernels/recon/motion/compensation.h"
 #include "kernels/recon/second_pass/motion_pass.h"
 
@@ -30,25 +31,6 @@ void PrintReport(const recon::IterationReport& report, std::FILE* file) {
   std::fprintf(file, "iteration %3d  residual %.3e%s  %.2f s\n", report.iteration,
                report.relative_residual, objective.c_str(), report.seconds);
   std::fflush(file);
-}
-
-/// Iterations that lead away from the frames again: by more than what a prior takes where it has
-/// converged.
-std::optional<std::string> RisingResidual(const std::vector<recon::IterationReport>& reports,
-                                          const recon::IterativeSettings& settings) {
-  constexpr double kMostRise = 1.1;
-  if (reports.empty()) return std::nullopt;
-  const recon::IterationReport& least =
-      *std::ranges::min_element(reports, {}, &recon::IterationReport::relative_residual);
-  const recon::IterationReport& last = reports.back();
-  if (!(last.relative_residual > kMostRise * least.relative_residual)) return std::nullopt;
-  const std::string prior =
-      settings.prior_strength > 0 ? absl::StrFormat("--prior (%g)", settings.prior_strength) : "";
-  return absl::StrFormat(
-      "the residual rises from %.3e in iteration %d to %.3e in iteration %d: the volume goes away "
-      "from the frames. Is %s too much for them?",
-      least.relative_residual, least.iteration, last.relative_residual, last.iteration,
-      prior.empty() ? "the step (--relaxation, --momentum, --subsets)" : prior);
 }
 
 recon::SecondPassSettings SecondPassOf(const ReconstructOptions& options) {
@@ -138,8 +120,8 @@ absl::StatusOr<Outcome> RunPlan(const recon::RefinementPlan& plan,
     std::fprintf(file, "ended after %d of %d iterations\n", static_cast<int>(reports.size()),
                  plan.settings.iterations);
   }
-  if (auto rising = RisingResidual(reports, plan.settings)) {
-    outcome.warnings.push_back(*std::move(rising));
+  if (const auto rising = recon::RisingResidual(reports, plan.settings)) {
+    outcome.warnings.push_back(InFlags(*rising));
     PrintWarnings(outcome.warnings);
   }
   if (options.curve.empty()) return outcome;

@@ -2,9 +2,12 @@
 
 #include <array>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace isocenter::recon {
 namespace {
@@ -21,9 +24,8 @@ constexpr std::array<std::pair<Algorithm, absl::string_view>, 8> kNames{{
 }};
 
 template <class Value>
-absl::Status OutOfRange(absl::string_view field, Value value, absl::string_view legal) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("iterative.", field, " is ", value, "; legal is ", legal));
+std::string OutOfRange(absl::string_view field, Value value, absl::string_view legal) {
+  return absl::StrCat("iterative.", field, " is ", value, "; legal is ", legal);
 }
 
 bool HasSubsets(Algorithm algorithm) {
@@ -55,36 +57,30 @@ bool HasPrior(Algorithm algorithm) {
 }
 
 // What the algorithm has no use for is refused: who states it expects an effect.
-absl::Status ValidateCombination(const IterativeSettings& settings) {
+void CheckCombination(const IterativeSettings& settings, std::vector<std::string>& wrong) {
   const absl::string_view name = AlgorithmName(settings.algorithm);
-  const auto refuse = [name](absl::string_view field, absl::string_view legal) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("iterative.", field, " is not for ", name, "; legal is ", legal));
+  const auto refuse = [&](bool refused, absl::string_view field, absl::string_view legal) {
+    if (!refused) return;
+    wrong.push_back(absl::StrCat("iterative.", field, " is not for ", name, "; legal is ", legal));
   };
-  if (settings.subsets > 1 && !HasSubsets(settings.algorithm)) {
-    return refuse("subsets", "0, or os_sart, os_sqs and asd_pocs");
-  }
-  if (!settings.matched && !HasUnmatchedForm(settings.algorithm)) {
-    return refuse("matched = false", "true, or sirt, sart, os_sart and asd_pocs");
-  }
-  if (settings.momentum > 0 && !HasMomentum(settings.algorithm)) {
-    return refuse("momentum", "0, or sirt, sart and os_sart");
-  }
+  const Algorithm algorithm = settings.algorithm;
+  refuse(settings.subsets > 1 && !HasSubsets(algorithm), "subsets",
+         "0, or os_sart, os_sqs and asd_pocs");
+  refuse(!settings.matched && !HasUnmatchedForm(algorithm), "matched = false",
+         "sirt, sart, os_sart and asd_pocs");
+  refuse(settings.momentum > 0 && !HasMomentum(algorithm), "momentum",
+         "0, or sirt, sart and os_sart");
   if (settings.momentum > 0 && settings.relaxation >= LongestStep(settings.momentum)) {
-    return OutOfRange("relaxation", settings.relaxation,
-                      absl::StrCat("less than ", LongestStep(settings.momentum),
-                                   " with a momentum of ", settings.momentum));
+    wrong.push_back(OutOfRange("relaxation", settings.relaxation,
+                               absl::StrCat("less than ", LongestStep(settings.momentum),
+                                            " with a momentum of ", settings.momentum)));
   }
-  if (settings.early_passes > 0 && settings.algorithm != Algorithm::kOsSart) {
-    return refuse("early_passes", "0, or os_sart");
-  }
-  if (settings.statistical_weights && !HasStatisticalWeights(settings.algorithm)) {
-    return refuse("statistical_weights", "false, or cgls, lsqr and os_sqs");
-  }
-  if (settings.prior_strength > 0 && !HasPrior(settings.algorithm)) {
-    return refuse("prior_strength", "0, or os_sqs, asd_pocs and fista_tv");
-  }
-  return absl::OkStatus();
+  refuse(settings.early_passes > 0 && algorithm != Algorithm::kOsSart, "early_passes",
+         "0, or os_sart");
+  refuse(settings.statistical_weights && !HasStatisticalWeights(algorithm), "statistical_weights",
+         "false, or cgls, lsqr and os_sqs");
+  refuse(settings.prior_strength > 0 && !HasPrior(algorithm), "prior_strength",
+         "0, or os_sqs, asd_pocs and fista_tv");
 }
 
 }  // namespace
@@ -106,44 +102,34 @@ absl::StatusOr<Algorithm> AlgorithmNamed(absl::string_view name) {
 }
 
 absl::Status ValidateIterativeSettings(const IterativeSettings& settings) {
-  if (AlgorithmName(settings.algorithm).empty()) {
-    return OutOfRange("algorithm", static_cast<int>(settings.algorithm), "one of the enumeration");
-  }
-  if (settings.iterations < 1 || settings.iterations > 1000) {
-    return OutOfRange("iterations", settings.iterations, "1 to 1000");
-  }
-  if (settings.early_passes < 0 || settings.early_passes > 64) {
-    return OutOfRange("early_passes", settings.early_passes, "0 to 64");
-  }
-  if (settings.subsets < 0 || settings.subsets > 10000) {
-    return OutOfRange("subsets", settings.subsets, "0 to 10000 and at most the number of views");
-  }
-  if (!(settings.relaxation > 0 && settings.relaxation < 2)) {
-    return OutOfRange("relaxation", settings.relaxation, "more than 0, less than 2");
-  }
-  if (!(settings.relaxation_decay > 0 && settings.relaxation_decay <= 1)) {
-    return OutOfRange("relaxation_decay", settings.relaxation_decay, "more than 0, at most 1");
-  }
-  if (!(settings.momentum >= 0 && settings.momentum <= 0.9)) {
-    return OutOfRange("momentum", settings.momentum, "0 to 0.9");
-  }
-  if (!(settings.prior_strength >= 0 && settings.prior_strength <= 1000)) {
-    return OutOfRange("prior_strength", settings.prior_strength, "0 to 1000");
-  }
-  if (!(settings.huber_delta_per_mm >= 1e-7 && settings.huber_delta_per_mm <= 1)) {
-    return OutOfRange("huber_delta_per_mm", settings.huber_delta_per_mm, "1e-7 to 1");
-  }
-  if (settings.tv_steps < 1 || settings.tv_steps > 1000) {
-    return OutOfRange("tv_steps", settings.tv_steps, "1 to 1000");
-  }
-  if (!(settings.stop_residual >= 0 && settings.stop_residual < 1)) {
-    return OutOfRange("stop_residual", settings.stop_residual, "0 to less than 1");
-  }
-  if (settings.surroundings_factor != 0 &&
-      (settings.surroundings_factor < 2 || settings.surroundings_factor > 16)) {
-    return OutOfRange("surroundings_factor", settings.surroundings_factor, "0, or 2 to 16");
-  }
-  return ValidateCombination(settings);
+  std::vector<std::string> wrong;
+  const auto check = [&](bool legal, absl::string_view field, auto value, absl::string_view range) {
+    if (!legal) wrong.push_back(OutOfRange(field, value, range));
+  };
+  const IterativeSettings& s = settings;
+  check(!AlgorithmName(s.algorithm).empty(), "algorithm", static_cast<int>(s.algorithm),
+        "one of the enumeration");
+  check(s.iterations >= 1 && s.iterations <= 1000, "iterations", s.iterations, "1 to 1000");
+  check(s.early_passes >= 0 && s.early_passes <= 64, "early_passes", s.early_passes, "0 to 64");
+  check(s.subsets >= 0 && s.subsets <= 10000, "subsets", s.subsets,
+        "0 to 10000 and at most the number of views");
+  check(s.relaxation > 0 && s.relaxation < 2, "relaxation", s.relaxation,
+        "more than 0, less than 2");
+  check(s.relaxation_decay > 0 && s.relaxation_decay <= 1, "relaxation_decay", s.relaxation_decay,
+        "more than 0, at most 1");
+  check(s.momentum >= 0 && s.momentum <= 0.9, "momentum", s.momentum, "0 to 0.9");
+  check(s.prior_strength >= 0 && s.prior_strength <= 1000, "prior_strength", s.prior_strength,
+        "0 to 1000");
+  check(s.huber_delta_per_mm >= 1e-7 && s.huber_delta_per_mm <= 1, "huber_delta_per_mm",
+        s.huber_delta_per_mm, "1e-7 to 1");
+  check(s.tv_steps >= 1 && s.tv_steps <= 1000, "tv_steps", s.tv_steps, "1 to 1000");
+  check(s.stop_residual >= 0 && s.stop_residual < 1, "stop_residual", s.stop_residual,
+        "0 to less than 1");
+  check(s.surroundings_factor == 0 || (s.surroundings_factor >= 2 && s.surroundings_factor <= 16),
+        "surroundings_factor", s.surroundings_factor, "0, or 2 to 16");
+  if (wrong.empty()) CheckCombination(settings, wrong);
+  if (wrong.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(wrong, "\n"));
 }
 
 }  // namespace isocenter::recon

@@ -12,6 +12,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "proto/wire/geometry.h"
+#include "proto/wire/mistakes.h"
 #include "server/rpc/acquisition_stream.h"
 #include "server/rpc/translation/field_checks.h"
 #include "server/rpc/translation/translate_header.h"
@@ -119,6 +120,13 @@ bool LeavesGeometry(const v1::AcquisitionHeader& header) {
   return !header.geometry().empty() || (!header.has_matrices() && !header.has_circular());
 }
 
+v1::AcquisitionHeader WithSomeGeometry(v1::AcquisitionHeader header) {
+  header.mutable_circular()->set_source_to_isocenter_mm(100);
+  header.mutable_circular()->set_source_to_detector_mm(200);
+  header.mutable_circular()->set_arc_deg(360);
+  return header;
+}
+
 absl::StatusOr<KnownGeometry> FindGeometry(v1::AcquisitionHeader header, calibrations::Store* store,
                                            absl::Time now) {
   for (const auto& [field, text] : {std::pair("geometry", &header.geometry()),
@@ -155,12 +163,20 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateNew(const v1::AcquisitionH
   if (!LeavesGeometry(header)) {
     return TranslateHeader(header, shared.protocols, shared.max_message_bytes);
   }
-  ISO_ASSIGN_OR_RETURN(const KnownGeometry known,
-                       FindGeometry(header, shared.calibrations, shared.clock()));
+  const absl::StatusOr<KnownGeometry> known =
+      FindGeometry(header, shared.calibrations, shared.clock());
+  if (!known.ok()) {
+    wire::Mistakes mistakes;  // what else is wrong does not hang on which set was meant
+    mistakes.Add(
+        TranslateHeader(WithSomeGeometry(header), shared.protocols, shared.max_message_bytes)
+            .status());
+    mistakes.Add(known.status());
+    return mistakes.AsStatus();
+  }
   ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
-                       TranslateHeader(known.header, shared.protocols, shared.max_message_bytes));
-  request.geometry = known.used;
-  request.record = AddGeometry(request.record, known.used);
+                       TranslateHeader(known->header, shared.protocols, shared.max_message_bytes));
+  request.geometry = known->used;
+  request.record = AddGeometry(request.record, known->used);
   return request;
 }
 

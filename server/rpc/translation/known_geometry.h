@@ -22,6 +22,10 @@ struct KnownGeometry {
   jobs::UsedCalibration used;
 };
 
+/// With a circle that is legal in place of what the header leaves to the service, so that the rest
+/// of it can be looked at.
+v1::AcquisitionHeader WithSomeGeometry(v1::AcquisitionHeader header);
+
 /// Puts a set's matrices into a header that leaves them to the service: of the set that it names,
 /// else of the newest valid one of its station, detector mode, detector and number of frames.
 /// `store` may be null. Errors: INVALID_ARGUMENT (a set is named, and matrices are listed),

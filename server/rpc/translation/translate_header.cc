@@ -39,17 +39,16 @@ jobs::PatientStudy PatientStudyOf(const v1::PatientStudy& study) {
           .study_time = study.study_time()};
 }
 
-absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& header,
-                                                 std::optional<int64_t> max_message_bytes) {
-  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
-  const int64_t message_bytes = frame_bytes + kFrameOverheadBytes;
-  if (max_message_bytes && message_bytes > *max_message_bytes) {
-    return Illegal("detector",
-                   absl::StrCat(header.detector().columns(), "x", header.detector().rows(),
-                                ", whose frames need messages of ", message_bytes, " bytes"),
-                   absl::StrCat("messages of at most ", *max_message_bytes, " bytes"));
-  }
-  return wire::AcquisitionFromProto(header);
+/// OK where the header says nothing legal of its frames, which is refused elsewhere.
+absl::Status CheckMessageBytes(const v1::AcquisitionHeader& header, int64_t max_message_bytes) {
+  const absl::StatusOr<int64_t> frame_bytes = wire::CheckedFrameBytes(header);
+  if (!frame_bytes.ok()) return absl::OkStatus();
+  const int64_t message_bytes = *frame_bytes + kFrameOverheadBytes;
+  if (message_bytes <= max_message_bytes) return absl::OkStatus();
+  return Illegal("detector",
+                 absl::StrCat(header.detector().columns(), "x", header.detector().rows(),
+                              ", whose frames need messages of ", message_bytes, " bytes"),
+                 absl::StrCat("messages of at most ", max_message_bytes, " bytes"));
 }
 
 absl::StatusOr<jobs::PhaseCycle> PhaseCycleOf(int number) {
@@ -103,6 +102,7 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header, bool is_new) {
                       : wire::CheckUpTo("tube_voltage_kv", header.tube_voltage_kv(),
                                         wire::kMostTubeVoltage));
   mistakes.Add(wire::CheckHeaderNumbers(header));
+  if (is_new) mistakes.Add(wire::CheckArcUnit(header));
   mistakes.Add(JobClassFromProto(header.job_class()).status());
   mistakes.Add(PhaseCycleOf(header.phase_cycle()).status());
   if (header.has_pair()) mistakes.Add(PairRoleOf(header.pair()).status());
@@ -113,11 +113,12 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header, bool is_new) {
 absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHeader& header,
                                                        const config::Protocol& protocol,
                                                        std::optional<int64_t> max_message_bytes) {
-  absl::StatusOr<recon::Acquisition> acquisition = AcquisitionOf(header, max_message_bytes);
+  absl::StatusOr<recon::Acquisition> acquisition = wire::AcquisitionFromProto(header);
   absl::StatusOr<VolumeGrid> grid;
   if (header.has_grid()) grid = wire::GridFromProto(header.grid());
   wire::Mistakes mistakes;
   mistakes.Add(CheckHeader(header, max_message_bytes.has_value()));
+  if (max_message_bytes) mistakes.Add(CheckMessageBytes(header, *max_message_bytes));
   mistakes.Add(acquisition.status());
   if (header.has_grid()) mistakes.Add(grid.status());
   ISO_RETURN_IF_ERROR(mistakes.AsStatus());
@@ -169,6 +170,9 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
     request.names_grid = true;
   } else if (protocol.fixed_grid) {
     request.grid = *protocol.fixed_grid;
+    const auto doubt =
+        wire::CornerAtIsocenter("the protocol's grid.fixed", protocol.description.grid().fixed());
+    if (doubt && max_message_bytes) request.implausible.push_back(*doubt);
   } else {
     request.grid = pipeline::AutoGridSize{protocol.auto_grid_size};
   }
@@ -180,9 +184,16 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::AcquisitionHeader& header,
                                                              const config::ProtocolBook& protocols,
                                                              int64_t max_message_bytes) {
-  ISO_ASSIGN_OR_RETURN(const config::Protocol* protocol, protocols.Find(header.protocol()));
-  ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
-                       Translate(header, *protocol, max_message_bytes));
+  const absl::StatusOr<const config::Protocol*> found = protocols.Find(header.protocol());
+  const config::Protocol unknown;  // the rest of the header is looked at all the same
+  const config::Protocol* const protocol = found.ok() ? *found : &unknown;
+  absl::StatusOr<pipeline::AcquisitionRequest> translated =
+      Translate(header, *protocol, max_message_bytes);
+  wire::Mistakes mistakes;
+  mistakes.Add(found.status());
+  mistakes.Add(translated.status());
+  ISO_RETURN_IF_ERROR(mistakes.AsStatus());
+  pipeline::AcquisitionRequest request = *std::move(translated);
   v1::SpooledAcquisition record;
   *record.mutable_header() = header;
   *record.mutable_protocol() = protocol->description;
@@ -195,12 +206,8 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateRepeated(
   config::Protocol only_named;
   only_named.description.set_name(header.protocol());
   if (!LeavesGeometry(header)) return Translate(header, only_named, std::nullopt);
-  v1::AcquisitionHeader stand_in = header;
-  stand_in.mutable_circular()->set_source_to_isocenter_mm(100);
-  stand_in.mutable_circular()->set_source_to_detector_mm(200);
-  stand_in.mutable_circular()->set_arc_deg(360);
   ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
-                       Translate(stand_in, only_named, std::nullopt));
+                       Translate(WithSomeGeometry(header), only_named, std::nullopt));
   request.geometry = jobs::UsedCalibration{.name = header.geometry()};
   return request;
 }

@@ -181,6 +181,20 @@ TEST_F(Calibrate, ConsistencyIsJudgedOfCorrectedFrames) {
   EXPECT_THAT(other.err, HasSubstr("tube voltage 90 kV, and the acquisition of 130 kV"));
 }
 
+TEST_F(Calibrate, ConsistencyIsJudgedOfLineIntegrals) {
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--scale-mm", "80", "--pixel",
+                        "line-integrals", "--frames", "100", "--detector", "124x96", "--pitch-mm",
+                        "3.08", "--out", Path("lines")})
+                .exit_code,
+            0);
+  const Outcome agree = RunCommand({"consistency", Path("lines")});
+  EXPECT_EQ(agree.exit_code, 0) << agree.err << agree.out;
+  EXPECT_THAT(agree.out, HasSubstr("drift along the axis: 0."));
+  const Outcome corrected =
+      RunCommand({"consistency", Path("lines"), "--calibration", Path("set")});
+  EXPECT_EQ(corrected.exit_code, 1) << corrected.out;
+}
+
 // A service keeps a name for good: what is added to a set that it has needs another one, and has to
 // be the newer of both.
 TEST_F(Calibrate, ASetGoesOnUnderAnotherName) {

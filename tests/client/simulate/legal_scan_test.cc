@@ -64,6 +64,20 @@ TEST(LegalScan, WhatAServiceRefusesIsNotWritten) {
   }
 }
 
+TEST(LegalScan, ATableOfMatricesIsNamedByItsFile) {
+  TemporaryDirectory directory;
+  ASSERT_EQ(Simulate(directory, {"--matrices", directory / "m.csv"}).exit_code, 0);
+  const std::string table = ReadBytes(directory / "m.csv");
+  const size_t second = table.rfind("\n1,") + 3;  // the first element of frame 1
+  ASSERT_NE(table.rfind("\n1,"), std::string::npos) << table.substr(0, 400);
+  WriteBytes(directory / "m.csv",
+             table.substr(0, second) + "1e30" + table.substr(table.find(',', second)));
+  const Outcome outcome =
+      Simulate(directory, {"--trajectory", directory / "m.csv", "--frames", "24"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("m.csv, frame 1: element 0 (row 0, column 0) is 1e+30"));
+}
+
 TEST(LegalScan, MatricesInCentimetresAreNotWritten) {
   TemporaryDirectory directory;
   ASSERT_EQ(Simulate(directory, {"--matrices", directory / "m.csv"}).exit_code, 0);

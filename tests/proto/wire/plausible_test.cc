@@ -49,6 +49,23 @@ TEST(Plausible, AnOrdinaryHeaderIs) {
   EXPECT_THAT(ImplausibleFields({}, {}, kNow), IsEmpty()) << "what is not told is not judged";
 }
 
+TEST(Plausible, AGridHasItsCornerSomewhereElse) {
+  const auto grid = [](const std::function<void(v1::VolumeGrid&)>& change) {
+    return Doubts([&](v1::AcquisitionHeader& h) {
+      v1::VolumeGrid& g = *h.mutable_grid();
+      for (const auto set :
+           {&v1::VolumeGrid::set_nx, &v1::VolumeGrid::set_ny, &v1::VolumeGrid::set_nz}) {
+        (g.*set)(256);
+      }
+      change(g);
+    });
+  };
+  EXPECT_THAT(grid([](auto&) {}), ElementsAre(HasSubstr("is grid.centered to be true?")));
+  EXPECT_THAT(grid([](auto& g) { g.set_centered(true); }), IsEmpty());
+  EXPECT_THAT(grid([](auto& g) { g.set_origin_z_mm(-80); }), IsEmpty());
+  EXPECT_THAT(grid([](auto& g) { g.set_nz(1); }), IsEmpty()) << "a plane may begin anywhere";
+}
+
 TEST(Plausible, EachFieldIsNamedWithItsValueAndRange) {
   EXPECT_THAT(
       Doubts([](auto& h) { h.mutable_detector()->set_pitch_u_mm(5); }),

@@ -235,13 +235,15 @@ TEST(Refinement, MistakesAreNamed) {
   EXPECT_THAT(complaint("prior_strength: -1"), HasSubstr("refinement.prior_strength is -1"));
   EXPECT_THAT(complaint("huber_delta_per_mm: -1"), HasSubstr("huber_delta_per_mm is -1"));
   EXPECT_THAT(complaint("tv_steps: 1001"), HasSubstr("tv_steps is 1001; legal is 1 to 1000"));
-  EXPECT_THAT(complaint("stop_residual: 2"), HasSubstr("stop_residual is 2; legal is 0 to 1"));
-  EXPECT_THAT(complaint("surroundings_factor: 17"), HasSubstr("legal is 0 to 16"));
+  EXPECT_THAT(complaint("stop_residual: 2"),
+              HasSubstr("stop_residual is 2; legal is 0 to less than 1"));
+  EXPECT_THAT(complaint("surroundings_factor: 17"), HasSubstr("legal is 0, or 2 to 16"));
   EXPECT_THAT(complaint("early_passes: 65"),
               HasSubstr("refinement.early_passes is 65; legal is 0 to 64"));
   EXPECT_THAT(complaint("early_passes: 6"), HasSubstr("early_passes is not for os_sqs"));
   EXPECT_THAT(complaint("deadline_seconds: 604801"), HasSubstr("legal is 0 to 604800"));
-  EXPECT_THAT(complaint("unmatched: true"), HasSubstr("refinement.unmatched is true"));
+  EXPECT_THAT(complaint("unmatched: true"),
+              HasSubstr("refinement.unmatched is not for os_sqs; legal is sirt, sart, os_sart"));
 }
 
 TEST(Refinement, ASecondPassInsteadOfIterations) {

@@ -154,6 +154,30 @@ TEST(Flags, NumbersAreToldTheRangeThatTheConfigurationHas) {
   }
 }
 
+TEST(Flags, AllThatIsWrongIsToldAtOnce) {
+  Flags flags;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(
+      ParseAll({"--threads=-1", "--log_level=verbose", "--dicom_port=x", "--dicom_pert=1"}, flags),
+      kExitBadConfiguration);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  for (const char* told :
+       {"--threads is '-1'; legal is a whole number from 0 to 1024\n", "--log_level is 'verbose'",
+        "--dicom_port is 'x'; legal is a whole number from 0 to 65535\n",
+        "there is no flag --dicom_pert; did you mean --dicom_port?\n"}) {
+    EXPECT_THAT(said, ::testing::HasSubstr(told));
+  }
+}
+
+TEST(Flags, AValueThatIsMissingIsToldWithTheOnesThatAreWrong) {
+  Flags flags;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(ParseAll({"--threads=2000", "--grpc_address"}, flags), kExitBadConfiguration);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, ::testing::HasSubstr("--grpc_address needs a value"));
+  EXPECT_THAT(said, ::testing::HasSubstr("--threads is '2000'; legal is"));
+}
+
 TEST(Flags, WhatIsWrongEndsTheProgram) {
   const std::vector<std::vector<const char*>> wrong = {
       {"--nonsense"}, {"--sync=sometimes"}, {"--threads=many"}, {"--backend=abacus"}};
