@@ -73,7 +73,9 @@ absl::StatusOr<std::vector<std::string>> NodesBehind(const ServiceChannel& chann
       ListNodes(channel, options.admission_timeout, options.stop);
   if (nodes.ok()) return nodes;
   const Break how = BreakOf(nodes.status());
-  if (how == Break::kHandshake || how == Break::kConnection) return nodes;
+  if (how == Break::kHandshake || how == Break::kMismatch || how == Break::kConnection) {
+    return nodes;
+  }
   const bool may_answer_soon = absl::IsDeadlineExceeded(nodes.status()) ||
                                (absl::IsUnavailable(nodes.status()) && how != Break::kUnreachable);
   if (!may_answer_soon) return std::vector<std::string>();

@@ -10,8 +10,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "client/connection_failure.h"
+#include "client/credentials/certificate_facts.h"
+#include "client/credentials/mismatch.h"
 #include "client/credentials/pem_file.h"
 #include "client/nodes.h"
+#include "client/rpc_status.h"
 #include "client/server_target.h"
 #include "client/token_file.h"
 #include "kernels/base/status_macros.h"
@@ -48,6 +52,48 @@ class MetadataInterceptor : public grpc::experimental::Interceptor {
   const Metadata metadata_;  // what gRPC sends points into it
 };
 
+/// Finds out why there was no connection, where gRPC's words hardly tell.
+class MismatchInterceptor : public grpc::experimental::Interceptor {
+ public:
+  explicit MismatchInterceptor(std::shared_ptr<const Endpoint> endpoint)
+      : endpoint_(std::move(endpoint)) {}
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(
+            grpc::experimental::InterceptionHookPoints::POST_RECV_STATUS)) {
+      Explain(*methods->GetRecvStatus());
+    }
+    methods->Proceed();
+  }
+
+ private:
+  void Explain(grpc::Status& status) const {
+    const std::string text = status.error_message();
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE || !NeverStood(text) ||
+        !(IsMismatch(text) || IsCutHandshake(text))) {
+      return;
+    }
+    const std::string found = ExplainMismatch(*endpoint_);
+    if (!found.empty()) {
+      status = grpc::Status(grpc::StatusCode::UNAVAILABLE, found, kMismatchDetails);
+    }
+  }
+
+  const std::shared_ptr<const Endpoint> endpoint_;
+};
+
+class MismatchInterceptorFactory : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  explicit MismatchInterceptorFactory(std::shared_ptr<const Endpoint> endpoint)
+      : endpoint_(std::move(endpoint)) {}
+  grpc::experimental::Interceptor* CreateClientInterceptor(
+      grpc::experimental::ClientRpcInfo*) override {
+    return new MismatchInterceptor(endpoint_);  // gRPC owns it
+  }
+
+ private:
+  const std::shared_ptr<const Endpoint> endpoint_;
+};
+
 class MetadataInterceptorFactory : public grpc::experimental::ClientInterceptorFactoryInterface {
  public:
   /// `token`: null: none goes along.
@@ -67,18 +113,18 @@ class MetadataInterceptorFactory : public grpc::experimental::ClientInterceptorF
   const std::shared_ptr<TokenFile> token_;
 };
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& target,
+std::shared_ptr<grpc::Channel> Connect(const std::shared_ptr<const Endpoint>& endpoint,
                                        const std::shared_ptr<grpc::ChannelCredentials>& credentials,
                                        const grpc::ChannelArguments& arguments,
                                        const Metadata& metadata,
                                        const std::shared_ptr<TokenFile>& token) {
-  if (metadata.empty() && token == nullptr) {
-    return grpc::CreateCustomChannel(target, credentials, arguments);
-  }
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(std::make_unique<MetadataInterceptorFactory>(metadata, token));
-  return grpc::experimental::CreateCustomChannelWithInterceptors(target, credentials, arguments,
-                                                                 std::move(interceptors));
+  interceptors.push_back(std::make_unique<MismatchInterceptorFactory>(endpoint));
+  if (!metadata.empty() || token != nullptr) {
+    interceptors.push_back(std::make_unique<MetadataInterceptorFactory>(metadata, token));
+  }
+  return grpc::experimental::CreateCustomChannelWithInterceptors(
+      endpoint->target, credentials, arguments, std::move(interceptors));
 }
 
 }  // namespace
@@ -104,18 +150,29 @@ absl::Status CheckAddress(const ServerAddress& address) {
 
 absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address) {
   ISO_RETURN_IF_ERROR(CheckAddress(address));
-  ISO_ASSIGN_OR_RETURN(const std::string target, ServerTarget(address.address));
+  auto endpoint = std::make_shared<Endpoint>(Endpoint{
+      .ca_file = address.ca_file, .certificate_file = address.certificate_file, .credentials = {}});
+  ISO_ASSIGN_OR_RETURN(endpoint->target, ServerTarget(address.address));
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
   if (!address.ca_file.empty()) {
-    grpc::SslCredentialsOptions options;
-    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadCertificates("the CA file", address.ca_file));
+    Credentials& held = endpoint->credentials;
+    ISO_ASSIGN_OR_RETURN(held.authorities, ReadCertificates("the CA file", address.ca_file));
     if (!address.certificate_file.empty()) {
-      ISO_ASSIGN_OR_RETURN(options.pem_cert_chain,
+      ISO_ASSIGN_OR_RETURN(held.certificate,
                            ReadCertificates("the certificate file", address.certificate_file));
-      ISO_ASSIGN_OR_RETURN(options.pem_private_key,
+      ISO_ASSIGN_OR_RETURN(held.private_key,
                            ReadPrivateKey("the private key file", address.private_key_file));
+      if (!IsKeyOf(held.private_key, held.certificate)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the private key file is ", address.private_key_file,
+            ", which does not belong to the certificate file ", address.certificate_file,
+            "; legal is the private key (--key, ISOCENTER_KEY) that its certificate (--cert, "
+            "ISOCENTER_CERT) was made for"));
+      }
     }
-    credentials = grpc::SslCredentials(options);
+    credentials = grpc::SslCredentials({.pem_root_certs = held.authorities,
+                                        .pem_private_key = held.private_key,
+                                        .pem_cert_chain = held.certificate});
   }
   grpc::ChannelArguments arguments;
   // The server states its own limit; what it sends back is bounded by pieces of a volume.
@@ -136,7 +193,7 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
     ISO_ASSIGN_OR_RETURN(token, TokenFile::Open(address.token_file));
   }
   ServiceChannel channel(nullptr, address.node);
-  channel.connect_ = [=] { return Connect(target, credentials, arguments, metadata, token); };
+  channel.connect_ = [=] { return Connect(endpoint, credentials, arguments, metadata, token); };
   channel.channel_ = channel.connect_();
   return channel;
 }

@@ -149,6 +149,27 @@ absl::StatusOr<Cluster> Cluster::Find(const ServerAddress& server, absl::Duratio
                    "; addresses are ", server.address));
 }
 
+absl::Status CheckNode(const ServerAddress& server) {
+  if (server.node.empty()) return absl::OkStatus();
+  ServerAddress any = server;
+  any.node.clear();
+  ISO_ASSIGN_OR_RETURN(const std::vector<ServerAddress> servers, Split(any));
+  ISO_ASSIGN_OR_RETURN(const std::vector<Door> doors, AskDoors(servers, Cluster::kToAnswer));
+  std::vector<std::string> names;
+  for (const Door& door : doors) {
+    // Who does not answer, or has no name, may be the one.
+    if (!door.list.ok() || door.list->answered_by.empty()) return absl::OkStatus();
+    names.push_back(door.list->answered_by);
+    names.insert(names.end(), door.list->nodes.begin(), door.list->nodes.end());
+  }
+  if (std::ranges::find(names, server.node) != names.end()) return absl::OkStatus();
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return absl::NotFoundError(absl::StrCat("there is no node '", server.node, "' at ",
+                                          server.address, "; legal is ",
+                                          absl::StrJoin(names, ", ")));
+}
+
 bool HasEnded(const v1::Job& job) {
   return job.state() == v1::JOB_STATE_COMPLETED || job.state() == v1::JOB_STATE_FAILED ||
          job.state() == v1::JOB_STATE_CANCELLED;

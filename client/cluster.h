@@ -79,6 +79,11 @@ class Cluster {
   std::vector<ClusterNode> nodes_;
 };
 
+/// Whether `server.node`, where it names one, is a node of the service, as far as the addresses
+/// tell. Errors: those of ServiceChannel::Open; NOT_FOUND (all that answer know their nodes, and
+/// none of that name), with what is legal.
+absl::Status CheckNode(const ServerAddress& server);
+
 /// A node that has a job.
 struct JobHolder {
   ClusterNode node;

@@ -48,12 +48,42 @@ bool ContainsAny(absl::string_view text, std::initializer_list<absl::string_view
       words, [text](absl::string_view word) { return absl::StrContains(text, word); });
 }
 
+bool NeverStood(absl::string_view text) {
+  return ContainsAny(text, {"failed to connect", "connections to all backends", "DNS resolution"});
+}
+
+bool IsMismatch(absl::string_view text) {
+  return ContainsAny(text, {"certificate", "wrong version number", "WRONG_VERSION_NUMBER", "ALPN",
+                            "http1.x", "Failed parsing HTTP/2"});
+}
+
 bool IsCutHandshake(absl::string_view text) {
-  if (ContainsAny(text, {"certificate", "wrong version number", "WRONG_VERSION_NUMBER"})) {
-    return false;
-  }
+  if (IsMismatch(text)) return false;
   return ContainsAny(text,
                      {"Socket closed", "handshake failed", "Connection reset", "Broken pipe"});
+}
+
+std::string ExplainDoor(absl::string_view peer, Door door) {
+  switch (door) {
+    case Door::kDicom:
+      return absl::StrCat(peer, " speaks DICOM and no gRPC", DoorOf(peer), "; ", kRightDoor);
+    case Door::kWeb:
+      return absl::StrCat(peer,
+                          " is a web server without TLS, perhaps the operator page or the metrics",
+                          DoorOf(peer), "; ", kRightDoor);
+    case Door::kTlsOfOthers:
+      return absl::StrCat(
+          peer,
+          " has TLS but speaks no gRPC: it is a web server, such as the operator page, or "
+          "DICOM over TLS",
+          DoorOf(peer), "; ", kRightDoor);
+    case Door::kWithoutTls:
+      break;
+  }
+  return absl::StrCat(peer,
+                      " speaks no TLS: leave out --ca, --cert and --key (ISOCENTER_CA, "
+                      "ISOCENTER_CERT, ISOCENTER_KEY), or give the port that has TLS",
+                      DoorOf(peer));
 }
 
 std::string ExplainConnectionFailure(absl::string_view text) {
@@ -66,23 +96,13 @@ std::string ExplainConnectionFailure(absl::string_view text) {
     return "its certificate is for another name than that in --server";
   }
   if (ContainsAny(text, {"wrong version number", "WRONG_VERSION_NUMBER"})) {
-    return absl::StrCat(peer,
-                        " speaks no TLS: leave out --ca, --cert and --key (ISOCENTER_CA, "
-                        "ISOCENTER_CERT, ISOCENTER_KEY), or give the port that has TLS",
-                        DoorOf(peer));
+    return ExplainDoor(peer, Door::kWithoutTls);
   }
   // A TLS server that agrees on no protocol has none that gRPC could speak.
-  if (absl::StrContains(text, "ALPN")) {
-    return absl::StrCat(
-        peer,
-        " has TLS but speaks no gRPC: it is a web server, such as the operator page, or "
-        "DICOM over TLS",
-        DoorOf(peer), "; ", kRightDoor);
-  }
-  if (absl::StrContains(text, "http1.x")) {
-    return absl::StrCat(peer,
-                        " is a web server without TLS, perhaps the operator page or the metrics",
-                        DoorOf(peer), "; ", kRightDoor);
+  if (absl::StrContains(text, "ALPN")) return ExplainDoor(peer, Door::kTlsOfOthers);
+  if (absl::StrContains(text, "http1.x")) return ExplainDoor(peer, Door::kWeb);
+  if (absl::StrContains(text, "Failed parsing HTTP/2")) {
+    return absl::StrCat(peer, " speaks no gRPC, or expects TLS", DoorOf(peer), "; ", kRightDoor);
   }
   // A server ends the connection without a word when it expects TLS, or does not take the
   // certificate.

@@ -26,6 +26,12 @@ absl::Status Broken(Break how, absl::string_view message) {
   return AsBreak(absl::UnavailableError(message), how);
 }
 
+absl::Status NoConnection(Break how, absl::string_view why) {
+  absl::Status status = Broken(how, absl::StrCat("the server cannot be reached: ", why));
+  if (how == Break::kMismatch) status.SetPayload(flags::kNoUseWaiting, absl::Cord());
+  return status;
+}
+
 /// What gRPC itself says, without the server, where it is for those who program with it.
 std::string OwnWords(const grpc::Status& status) {
   const std::string& text = status.error_message();
@@ -94,6 +100,7 @@ absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& cal
     }
     return answer;
   }
+  if (status.error_details() == kMismatchDetails) return NoConnection(Break::kMismatch, text);
   // No connection is tried: TLS could not be set up on this side.
   if (absl::StartsWith(text, "empty address list")) {
     return absl::InvalidArgumentError(
@@ -101,9 +108,11 @@ absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& cal
         "--cert, "
         "and are the certificates of --ca and --cert undamaged?");
   }
-  if (ContainsAny(text, {"failed to connect", "connections to all backends", "DNS resolution"})) {
-    return Broken(IsCutHandshake(text) ? Break::kHandshake : Break::kUnreachable,
-                  absl::StrCat("the server cannot be reached: ", ExplainConnectionFailure(text)));
+  if (NeverStood(text)) {
+    const Break how = IsMismatch(text)       ? Break::kMismatch
+                      : IsCutHandshake(text) ? Break::kHandshake
+                                             : Break::kUnreachable;
+    return NoConnection(how, ExplainConnectionFailure(text));
   }
   if (WasRefused(status)) {
     return Broken(Break::kConnection,

@@ -16,7 +16,8 @@ namespace isocenter::client {
 /// What the transport says of a call that no server ended.
 enum class Break {
   kNone,         // a server ended it, with a sentence of its own
-  kUnreachable,  // there was none to a server: nobody listens, no such name, the wrong certificate
+  kUnreachable,  // there was none to a server: nobody listens, no such name
+  kMismatch,     // somebody is there: certificates, names or the port do not fit, and stay so
   kNoServer,     // a proxy stands there, and has no server for the call now
   kHandshake,    // a connection ended before it stood
   kConnection,   // a connection that stood broke
@@ -24,6 +25,9 @@ enum class Break {
 
 /// Of an error of FromGrpc. With other codes than UNAVAILABLE kNone: a server may have meant them.
 Break BreakOf(const absl::Status& status);
+
+/// Details of a status of gRPC whose message is a sentence of ExplainMismatch.
+inline constexpr char kMismatchDetails[] = "isocenter/mismatch";
 
 /// An UNAVAILABLE as if the transport had said it.
 absl::Status AsBreak(absl::Status status, Break how);

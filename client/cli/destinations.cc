@@ -30,7 +30,8 @@ const char* KindName(v1::DestinationKind kind) {
   return kind == v1::DESTINATION_KIND_STOW_RS ? "stow-rs" : "c-store";
 }
 
-/// "failing" while something waits that cannot be sent, "reached" where something was taken.
+/// "failing" while something waits that cannot be sent or is not committed to, "reached" where
+/// something was taken.
 const char* StateName(const v1::Destination& destination) {
   if (!destination.reason().empty()) return "failing";
   return destination.sent_count() > 0 ? "reached" : "not tried";
@@ -105,7 +106,8 @@ void AddDestinationsCommand(flags::Command program) {
       "Examples:\n"
       "  isocenter destinations\n"
       "  isocenter send JOB --to PACS\n"
-      "The state is 'failing' while something waits that cannot be sent, else 'reached' where "
+      "The state is 'failing' while something waits that cannot be sent, or was sent and is not "
+      "committed to, else 'reached' where "
       "something was taken, and 'not tried' where nothing was sent yet.");
   options->json.AddFlag(command);
   AddServerFlags(command, options->server);

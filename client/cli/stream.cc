@@ -301,6 +301,8 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   stream.on_preview = [&told](const v1::Preview& p) { told.preview.Show(p); };
   stream.on_interrupted = [&told, &interrupt](const absl::Status& why) {
     if (interrupt.happened()) return;  // who cancels the job knows why its stream ends
+    // The next call says what has become of a job that somebody else has cancelled.
+    if (absl::IsCancelled(why)) return;
     told.warnings.Print(absl::StrCat("the stream was ended and is tried again: ", why.message()));
   };
   stream.on_moved = [&told](const std::string& node) {

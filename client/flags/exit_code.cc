@@ -52,6 +52,7 @@ ExitCode ExitCodeOf(const absl::Status& status) {
   if (status.GetPayload(kInterrupted)) return kExitInterrupted;
   if (status.GetPayload(kJobFailed)) return kExitJobFailed;
   if (status.GetPayload(kTryAgain)) return kExitUnreachable;
+  if (status.GetPayload(kNoUseWaiting)) return kExitFailed;
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
@@ -66,11 +67,13 @@ ExitCode ExitCodeOf(const absl::Status& status) {
 std::string ExitCodeTable() {
   return "Exit codes, the same in every command:\n"
          "  0    done\n"
-         "  1    failed here: a file, memory, a computation\n"
+         "  1    failed here: a file, memory, a computation; or the certificates, the name or the "
+         "port\n"
+         "       that are given do not fit the server, which waiting does not mend\n"
          "  2    wrong usage: a flag, a value, or flags that mean nothing together\n"
          "  3    told, but not passed (qa, quality trend, consistency), or not by all nodes (jobs, "
          "status, transfers, retry)\n"
-         "  4    what was named is not there: a job, protocol, set, destination or file\n"
+         "  4    what was named is not there: a job, protocol, set, destination, node or file\n"
          "  5    the service answered that it will not, or could not\n"
          "  6    no service answers, or it takes this not now (full, draining, too many calls): "
          "try again "

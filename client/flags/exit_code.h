@@ -10,10 +10,10 @@ namespace isocenter::flags {
 
 enum ExitCode : int {
   kExitDone = 0,
-  kExitFailed = 1,        // here: a file, memory, a computation
+  kExitFailed = 1,        // here: a file, memory, a computation, a connection that never will be
   kExitUsage = 2,         // the command line means nothing
   kExitShort = 3,         // told, but not passed, or not by all nodes
-  kExitNotThere = 4,      // what was named is not there: a job, a set, a destination, a file
+  kExitNotThere = 4,      // what was named is not there: a job, a set, a node, a file
   kExitRefused = 5,       // the service answered that it will not, or could not
   kExitUnreachable = 6,   // no service answers, or it takes this not now
   kExitJobFailed = 7,     // the job that was waited for has failed or was cancelled
@@ -32,6 +32,8 @@ std::string ExitCodeTable();
 inline constexpr char kServiceAnswer[] = "isocenter/service_answer";
 /// Payload of refusals of a service that may be none later, without any change of the call.
 inline constexpr char kTryAgain[] = "isocenter/try_again";
+/// Payload of an UNAVAILABLE that stays: what connects and what listens do not fit together.
+inline constexpr char kNoUseWaiting[] = "isocenter/no_use_waiting";
 
 /// The end of a command that the service would not, or could not, do, where what it answered is no
 /// error by itself. FAILED_PRECONDITION.

@@ -87,7 +87,15 @@ std::string UnknownFlag(const std::vector<const CLI::App*>& called, size_t level
     return absl::StrCat(flag, " stands before the command that it belongs to; legal is ",
                         called[later]->get_name(), " ", flag);
   }
-  return absl::StrCat("there is no flag ", flag, DidYouMean(flag, FlagsOf(app)));
+  const std::vector<std::string> flags = FlagsOf(app);
+  // What other programs call the address of a service.
+  if (flag == "--port" || flag == "--host") {
+    for (const char* address : {"--grpc_address", "--server"}) {
+      if (std::ranges::find(flags, address) == flags.end()) continue;
+      return absl::StrCat("there is no flag ", flag, "; did you mean ", address, " HOST:PORT?");
+    }
+  }
+  return absl::StrCat("there is no flag ", flag, DidYouMean(flag, flags));
 }
 
 /// Dashes that editors and web pages make of "-" and "--".
@@ -131,6 +139,17 @@ std::string Missing(const CLI::App& app) {
   return "";
 }
 
+/// "; did you mean --config a.textproto?" of the name of a file, where one flag takes one.
+std::string FileMeant(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : OptionsOf(app)) {
+    if (option->count() > 0 || option->get_type_name() != "FILE") continue;
+    flags.push_back(absl::StrCat(Shown(*option), " ", word));
+  }
+  const bool is_file = absl::StrContains(word, '.') || absl::StrContains(word, '/');
+  return is_file && flags.size() == 1 ? absl::StrCat("; did you mean ", flags.front(), "?") : "";
+}
+
 std::string UnknownWord(const CLI::App& app, const std::string& word) {
   if (const std::string plain = WithPlainDashes(word); plain != word && plain[0] == '-') {
     return absl::StrCat("'", word, "' begins with a dash that is no '-'",
@@ -140,6 +159,7 @@ std::string UnknownWord(const CLI::App& app, const std::string& word) {
   if (commands.empty()) {
     std::string meant = ValueMeant(app, word);
     if (meant.empty()) meant = DidYouMean(absl::StrCat("--", word), FlagsOf(app));
+    if (meant.empty()) meant = FileMeant(app, word);
     // It may stand where a flag is missing: `compare a b` without --truth.
     const std::string missing = meant.empty() ? Missing(app) : "";
     return absl::StrCat("'", word, "' is one argument too many", meant, missing.empty() ? "" : "; ",

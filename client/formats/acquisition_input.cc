@@ -51,7 +51,10 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
                      "acquisition: standard input is not read"));
   }
   if (!std::filesystem::exists(path, ignored)) {
-    return absl::NotFoundError(absl::StrCat("there is no ", path.string()));
+    return absl::NotFoundError(absl::StrCat(
+        "there is no file or directory ", path.string(),
+        "; legal is a bundle's directory, as isocenter simulate --out writes it, or the file of an "
+        "acquisition (RTK's geometry.xml, a DICOM run, a RabbitCT data set)"));
   }
   if (path.extension() == ".rct" || path.extension() == ".rctd") {
     ISO_RETURN_IF_ERROR(CheckAlone(path, "a RabbitCT data set", projections, i0_counts));

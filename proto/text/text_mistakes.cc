@@ -281,10 +281,20 @@ class Walker {
                                     : absl::StrCat(path, " has no field '", Shown(name), "'");
     std::string nearest = DidYouMean(name, FieldsOf(type));
     if (nearest.empty()) {
-      const std::string elsewhere = PlaceOf(type, name, path, 0);
+      std::string elsewhere = Beside(path, name);
+      if (elsewhere.empty()) elsewhere = PlaceOf(type, name, path, 0);
       if (!elsewhere.empty()) nearest = absl::StrCat("; did you mean ", elsewhere, "?");
     }
     return text + nearest;
+  }
+
+  /// "a.tls_port" of a 'port' in the block a.tls; empty: there is none.
+  std::string Beside(const std::string& path, const std::string& name) const {
+    if (blocks_.empty()) return "";
+    const FieldDescriptor& block = *blocks_.back();
+    const std::string meant = absl::StrCat(block.name(), "_", name);
+    if (block.containing_type()->FindFieldByName(meant) == nullptr) return "";
+    return absl::StrCat(absl::StripSuffix(path, block.name()), meant);
   }
 
   void Value(const FieldDescriptor& field, const std::string& path, int depth) {
@@ -304,7 +314,9 @@ class Walker {
         return;
       }
       tokens_.Next();
+      blocks_.push_back(&field);
       Block(*field.message_type(), path, depth + 1);
+      blocks_.pop_back();
       if (!Take(close)) Mistake(at, absl::StrCat("the block of ", path, " lacks its ", close));
       return;
     }
@@ -418,6 +430,7 @@ class Walker {
 
   const RangeOf& range_of_;  // may be null
   int ranges_asked_ = 0;
+  std::vector<const FieldDescriptor*> blocks_;  // that are open, the innermost last
   const std::vector<absl::string_view> lines_;
   std::vector<Told>& mistakes_;
   BrokenTokens broken_;

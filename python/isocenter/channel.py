@@ -4,6 +4,7 @@ import copy
 import ipaddress
 import pathlib
 import re
+import ssl
 import stat
 import threading
 from typing import Optional, Tuple
@@ -124,7 +125,14 @@ def _credentials(ca_file, certificate_file, private_key_file) -> Optional[grpc.C
     if certificate_file is None:
         return grpc.ssl_channel_credentials(authority)
     key = _read_pem("private_key_file", private_key_file, "PRIVATE KEY")
-    return grpc.ssl_channel_credentials(authority, key, _read_pem("certificate_file", certificate_file, "CERTIFICATE"))
+    certificate = _read_pem("certificate_file", certificate_file, "CERTIFICATE")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(certificate_file, private_key_file)
+    except ssl.SSLError as error:
+        # What else is wrong with a file gRPC says.
+        if error.reason == "KEY_VALUES_MISMATCH":
+            raise InvalidArgument(f"private_key_file {private_key_file} does not belong to certificate_file {certificate_file}") from None
+    return grpc.ssl_channel_credentials(authority, key, certificate)
 
 
 class Channel:

@@ -15,10 +15,11 @@ class Break(enum.Enum):
     """What the transport says of a call that no server ended."""
 
     NONE = 0  # a server ended it, with a sentence of its own
-    UNREACHABLE = 1  # there was no connection: nobody listens, no such name, the wrong certificate
+    UNREACHABLE = 1  # there was no connection: nobody listens, no such name
     HANDSHAKE = 2  # a connection ended before it stood
     CONNECTION = 3  # a connection that stood broke
     NO_SERVER = 4  # a proxy stands there, and has no server for the call now
+    MISMATCH = 5  # somebody is there: certificates, names or the port do not fit, and waiting does not mend it
 
 
 class IsocenterError(Exception):
@@ -29,7 +30,7 @@ class IsocenterError(Exception):
     def __init__(self, message: str, how: Break = Break.NONE):
         super().__init__(message)
         self.message = message
-        #: Whether the transport ended the call, and how.
+        #: Whether the transport ended the call, and how. Of `Break.MISMATCH` another call with the same files and address ends the same.
         self.how = how
         #: Whether the service may take later what it refused, without any change.
         self.try_again = False
@@ -130,6 +131,7 @@ _BROKE = (
     *("Socket closed", "Connection reset", "Broken pipe", "GOAWAY", "ransport", "Endpoint", "keepalive", "http2"),
     *("Stream removed", "RST_STREAM"),
 )
+_MISFITS = ("certificate", "wrong version number", "WRONG_VERSION_NUMBER", "ALPN", "http1.x", "Failed parsing HTTP/2")
 _CUT = ("Socket closed", "handshake failed", "Connection reset", "Broken pipe")
 _NEVER_STOOD = ("failed to connect", "connections to all backends", "DNS resolution")
 
@@ -140,8 +142,13 @@ def _contains(text: str, words) -> bool:
 
 def _is_cut(text: str) -> bool:
     """A server ends the connection without a word when it expects TLS, or does not take the certificate."""
-    told = _contains(text, ("certificate", "wrong version number", "WRONG_VERSION_NUMBER"))
-    return not told and _contains(text, _CUT)
+    return not _contains(text, _MISFITS) and _contains(text, _CUT)
+
+
+def _how_it_never_stood(text: str) -> Break:
+    if _contains(text, _MISFITS):
+        return Break.MISMATCH
+    return Break.HANDSHAKE if _is_cut(text) else Break.UNREACHABLE
 
 
 def _peer(text: str) -> str:
@@ -177,6 +184,8 @@ def _explained(text: str) -> str:
         return f"{peer} has TLS but speaks no gRPC: it is a web server, such as the operator page, or DICOM over TLS{_door(peer)}; {_RIGHT_DOOR}"
     if "http1.x" in text:
         return f"{peer} is a web server without TLS, perhaps the operator page or the metrics{_door(peer)}; {_RIGHT_DOOR}"
+    if "Failed parsing HTTP/2" in text:
+        return f"{peer} speaks no gRPC, or expects TLS{_door(peer)}; {_RIGHT_DOOR}"
     if _is_cut(text):
         return (
             f"{peer} ended the connection: it expects TLS, or another certificate, or is another port than that of gRPC, by default "
@@ -202,7 +211,7 @@ def _unavailable(text: str) -> IsocenterError:
             "certificate_file whole?"
         )
     if _contains(text, _NEVER_STOOD):
-        return Unavailable(f"the server cannot be reached: {_explained(text)}", Break.HANDSHAKE if _is_cut(text) else Break.UNREACHABLE)
+        return Unavailable(f"the server cannot be reached: {_explained(text)}", _how_it_never_stood(text))
     if not text or _contains(text, _BROKE):
         # 503: a proxy has no server for the call, which therefore began nothing.
         no_server = "http2 header with status: 503" in text

@@ -40,7 +40,7 @@ def list_nodes(channel: Channel, timeout_s: float) -> List[str]:
         )
     except grpc.RpcError as failure:
         error = from_grpc(failure)
-        if error.how in (Break.HANDSHAKE, Break.CONNECTION):
+        if error.how in (Break.HANDSHAKE, Break.MISMATCH, Break.CONNECTION):
             raise error from None
         if isinstance(error, (DeadlineExceeded, Unavailable)) and error.how != Break.UNREACHABLE:
             raise Unavailable(error.message, Break.HANDSHAKE) from None

@@ -91,10 +91,12 @@ absl::StatusOr<std::map<std::string, QueueLength>> TransferQueue::Lengths() {
         {destination}, [&length = length](const Row& row) {
           length.oldest = absl::FromUnixMicros(row.Integer(0));
         }));
-    // Instances that the destination had and did not keep wait each for themselves.
+    // Instances that the destination had and did not keep wait each for themselves, and so do those
+    // that it has taken and does not promise to keep.
     ISO_RETURN_IF_ERROR(database_.Query(
-        "SELECT MAX(reason), MAX(attempts), MIN(next_attempt_us) FROM transfers "
-        "WHERE destination = ?1 AND state = 0 AND next_attempt_us > 0 HAVING COUNT(*) > 0",
+        "SELECT MAX(reason), MAX(CASE WHEN state = 0 THEN attempts ELSE 0 END), "
+        "MIN(next_attempt_us) FROM transfers WHERE destination = ?1 AND next_attempt_us > 0 AND "
+        "(state = 0 OR (state = 2 AND wants_commitment AND reason <> '')) HAVING COUNT(*) > 0",
         {destination}, [&length = length](const Row& row) {
           length.reason = row.Text(0);
           length.attempts = static_cast<int>(row.Integer(1));

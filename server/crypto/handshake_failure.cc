@@ -109,4 +109,21 @@ std::string HandshakeFailure(absl::string_view reason) {
   return words.empty() ? std::string(reason) : absl::StrCat(words, " (", reason, ")");
 }
 
+std::string ServersHandshakeFailure(absl::string_view reason) {
+  const std::string lower = absl::AsciiStrToLower(reason);
+  const auto has = [&lower](absl::string_view part) { return absl::StrContains(lower, part); };
+  absl::string_view words;
+  if (has("wrong version number") || has("packet length too long") || has("bad record type") ||
+      has("unexpected message")) {
+    words = "the other side answers without TLS; check the port, and that both sides have TLS";
+  } else if (has("alert") && (has("certificate") || has("unknown ca"))) {
+    words = "the other side does not take our certificate; its log says why";
+  } else if (has("unexpected eof") || has("the connection broke")) {
+    words =
+        "the other side ended it; perhaps its port is one without TLS, or it does not take our "
+        "certificate: check the port, and its log";
+  }
+  return words.empty() ? std::string(reason) : absl::StrCat(words, " (", reason, ")");
+}
+
 }  // namespace isocenter::crypto

@@ -17,4 +17,8 @@ void WatchRefusals();
 /// shown. `reason`: what the TLS library says, which stands behind it.
 std::string HandshakeFailure(absl::string_view reason);
 
+/// The same of a handshake that was tried as a client: a port without TLS, a server that ends it,
+/// perhaps for the certificate that it was shown.
+std::string ServersHandshakeFailure(absl::string_view reason);
+
 }  // namespace isocenter::crypto

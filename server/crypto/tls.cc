@@ -100,7 +100,9 @@ absl::StatusOr<Certificate> TlsSession::Accept(absl::Time deadline) {
 }
 
 absl::StatusOr<Certificate> TlsSession::Connect(absl::Time deadline) {
-  return Handshake(SSL_connect, deadline);
+  absl::StatusOr<Certificate> shown = Handshake(SSL_connect, deadline);
+  if (shown.ok()) return shown;
+  return absl::Status(shown.status().code(), ServersHandshakeFailure(shown.status().message()));
 }
 
 ssize_t TlsSession::Read(void* buffer, size_t bytes, absl::Time deadline) {

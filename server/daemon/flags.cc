@@ -169,9 +169,11 @@ void DeclareSpool(SettingFlags& flags) {
 
 void Declare(flags::Command program, Flags& flags) {
   SettingFlags settings(program, flags);
-  program.AddSetter<std::string>(
-      "--config", [&flags](const std::string& file) { flags.config_file = file; },
-      "Configuration in protobuf text format (proto/isocenter/v1/server_config.proto)");
+  program
+      .AddSetter<std::string>(
+          "--config", [&flags](const std::string& file) { flags.config_file = file; },
+          "Configuration in protobuf text format (proto/isocenter/v1/server_config.proto)")
+      .Type("FILE");
   DeclareEndpoints(settings);
   DeclareLimits(settings);
   program

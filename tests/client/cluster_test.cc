@@ -129,6 +129,15 @@ TEST(Cluster, StatusIsOkWhenAllAnswerAndFailsWhenNoneDoes) {
   const Outcome one = RunCommand({"status", "--server", whole.address(), "--node", "recon2"});
   EXPECT_EQ(one.exit_code, 0) << one.err;
   EXPECT_THAT(one.out, HasSubstr("recon2.example.org is ready\n"));
+  const Outcome unknown = RunCommand({"status", "--server", whole.address(), "--node", "recon9"});
+  EXPECT_EQ(unknown.exit_code, 4);
+  EXPECT_THAT(unknown.err, HasSubstr(absl::StrCat("there is no node 'recon9' at ", whole.address(),
+                                                  "; legal is recon1, recon2\n")));
+  // For what any node answers as well.
+  EXPECT_EQ(RunCommand({"health", "--server", whole.address(), "--node", "recon9"}).exit_code, 4);
+  // One that is down is another matter.
+  const FakeAddress half({ReadyNode("recon1"), AwayNode("recon2")});
+  EXPECT_EQ(RunCommand({"status", "--server", half.address(), "--node", "recon2"}).exit_code, 6);
   const FakeAddress gone({AwayNode("recon1"), AwayNode("recon2")});
   const Outcome none = RunCommand({"status", "--server", gone.address(), "--json"});
   EXPECT_EQ(none.exit_code, 6);
@@ -168,8 +177,8 @@ TEST(Cluster, SeveralAddressesAreAskedTogether) {
   const Outcome named = RunCommand({"status", "--server", both, "--node", "recon2"});
   EXPECT_THAT(named.out, HasSubstr("recon2.example.org is ready")) << named.err;
   const Outcome unknown = RunCommand({"status", "--server", both, "--node", "recon9"});
-  EXPECT_EQ(unknown.exit_code, 6);
-  EXPECT_THAT(unknown.err, HasSubstr("no address leads to node 'recon9'"));
+  EXPECT_EQ(unknown.exit_code, 4);
+  EXPECT_THAT(unknown.err, HasSubstr("there is no node 'recon9' at"));
   EXPECT_EQ(RunCommand({"status", "--server", absl::StrCat(both, ",")}).exit_code, 2);
 }
 

@@ -35,6 +35,21 @@ TEST(Cli, CtrlCCancelsTheJob) {
   EXPECT_LT(server.frames_read(), 1000);
 }
 
+TEST(Cli, AJobThatSomebodyElseCancelsIsNotSaidToBeTriedAgain) {
+  TemporaryDirectory directory;
+  Behaviour behaviour;
+  behaviour.break_at_frames = {1};
+  behaviour.break_status = {grpc::StatusCode::CANCELLED, "the job was cancelled on request"};
+  behaviour.refuse_resumes = {
+      {grpc::StatusCode::FAILED_PRECONDITION, "job job-1 has ended already: it is cancelled"}};
+  FakeServer server(behaviour);
+  WriteBundle(directory / "b", 4);
+  const Outcome outcome = RunCommand({"stream", directory / "b", "--server", server.address()});
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("cancelled"));
+  EXPECT_THAT(outcome.err, testing::Not(HasSubstr("tried again")));
+}
+
 TEST(Cli, CtrlCEndsAnOpening) {
   TemporaryDirectory directory;
   absl::Notification asked;

@@ -64,6 +64,20 @@ TEST(RpcStatusTest, SaysWhatToLookAtWhenNoServerAnswered) {
               HasSubstr("10.0.0.1:1 is a web server"));
 }
 
+TEST(RpcStatusTest, WhatStaysIsNotCalledAgain) {
+  const std::string failed = "failed to connect to all addresses; last error: UNKNOWN: ";
+  for (const char* text : {"certificate verify failed", "Peer name a is not in peer certificate",
+                           "wrong version number", "missing selected ALPN property",
+                           "Trying to connect an http1.x server", "Failed parsing HTTP/2"}) {
+    const absl::Status status = Unavailable(failed + text);
+    EXPECT_EQ(BreakOf(status), Break::kMismatch) << text;
+    EXPECT_EQ(flags::ExitCodeOf(status), flags::kExitFailed) << text;
+  }
+  for (const char* text : {"Connection refused", "Socket closed", "handshake failed"}) {
+    EXPECT_EQ(flags::ExitCodeOf(Unavailable(failed + text)), flags::kExitUnreachable) << text;
+  }
+}
+
 TEST(RpcStatusTest, SaysWhichDoorWasFound) {
   const std::string failed = "failed to connect to all addresses; last error: ";
   EXPECT_THAT(

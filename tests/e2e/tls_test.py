@@ -60,6 +60,12 @@ class TlsTest(support.ServiceTest):
     def protocols(self, service, *options):
         return isocenter.call("protocols", "--server", service.grpc, *options, seconds=60)
 
+    def never(self, service, said, *options):
+        """What the client says of a connection that waiting does not bring about."""
+        done = self.protocols(service, *options)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(said, done.stderr)
+
     def client(self, name):
         return ("--cert", self.path(f"{name}.pem"), "--key", self.path(f"{name}.key"))
 
@@ -68,20 +74,48 @@ class TlsTest(support.ServiceTest):
         ca = ("--ca", self.path("ca.pem"))
         done = self.protocols(service, *ca)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.protocols(service).returncode, 6, "plain text was accepted")
+        self.never(service, "expects TLS, and no --ca is given; give the authority that signed its certificate, 'CN=ca'")
         self.authority("other")
-        self.assertEqual(self.protocols(service, "--ca", self.path("other.pem")).returncode, 6)
+        self.never(service, "is signed by 'CN=ca', and --ca", "--ca", self.path("other.pem"))
         # A whole acquisition, not only a short call.
         self.assertEqual(self.stream(service, *ca)["instance_count"], support.INSTANCES)
+
+    def test_wrong_ports(self):
+        """Each door of the service says what it is, with and without TLS."""
+        service = self.tls_service()
+        ports = (
+            (service.metrics, "is a web server without TLS"),
+            (service.web, "is a web server without TLS"),
+            (f"127.0.0.1:{service.dicom_port}", "speaks DICOM and no gRPC"),
+        )
+        for address, said in ports:
+            for ca in ((), ("--ca", self.path("ca.pem"))):
+                done = isocenter.call("jobs", "--server", address, *ca, seconds=60)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(f"{address} {said}", done.stderr)
+        # Who sends gRPC or TLS to the port of DICOM stands in its log.
+        for said in ("speaks HTTP/2, as gRPC does, and no DICOM", "speaks TLS, and this connection has none"):
+            process.wait_until(lambda told=said: told in service.process.output(), 60, said)
+
+    def test_a_certificate_that_does_not_hold(self):
+        self.certificate("server", "ca", "subjectAltName=DNS:recon1")
+        service = self.tls_service()
+        ca = ("--ca", self.path("ca.pem"))
+        self.never(service, "is for 'recon1', and --server says '127.0.0.1'; give a name that it has", *ca)
+        console = self.client("console")
+        wrong_key = (*console[:3], self.path("server.key"))
+        done = self.protocols(service, *ca, *wrong_key)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("server.key, which does not belong to the certificate file", done.stderr)
 
     def test_mutual(self):
         audit = self.path("audit.jsonl")
         service = self.tls_service(f'audit {{ file: "{audit}" }}', client_ca_file=self.path("ca.pem"))
         ca = ("--ca", self.path("ca.pem"))
-        self.assertEqual(self.protocols(service, *ca).returncode, 6, "a client without certificate was accepted")
+        self.never(service, "wants to see a certificate of this client, and none is given; give --cert and --key", *ca)
         self.authority("other")
         self.certificate("stranger", "other", "extendedKeyUsage=clientAuth")
-        self.assertEqual(self.protocols(service, *ca, *self.client("stranger")).returncode, 6)
+        self.never(service, "is signed by 'CN=other', and ", *ca, *self.client("stranger"))
         refused = '"action":"associate","outcome":"refused","service":"grpc"'
         process.wait_until(lambda: refused in audit.read_text(), 60, "the record of a handshake that failed")
         done = self.protocols(service, *ca, *self.client("console"))
@@ -92,12 +126,12 @@ class TlsTest(support.ServiceTest):
         ca = ("--ca", self.path("ca.pem"))
         self.certificate("late", "ca", "extendedKeyUsage=clientAuth", days=-1)
         failures = (
-            (ca, "the client showed no certificate"),
-            ((*ca, *self.client("late")), "the client's certificate 'CN=late' has expired on 20"),
-            ((), "the client sent plain text to the port of TLS"),
+            (ca, "the client showed no certificate", "wants to see a certificate of this client"),
+            ((*ca, *self.client("late")), "the client's certificate 'CN=late' has expired on 20", "late.pem has expired on 20"),
+            ((), "the client sent plain text to the port of TLS", "expects TLS, and no --ca is given"),
         )
-        for options, why in failures:
-            self.assertEqual(self.protocols(service, *options).returncode, 6)
+        for options, why, said in failures:
+            self.never(service, said, *options)
             line = f'event=tls_handshake_failed endpoint=grpc address="127.0.0.1" why="{why}'
             process.wait_until(lambda told=line: told in service.process.output(), 60, line)
             time.sleep(1.1)  # one line a second

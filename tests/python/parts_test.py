@@ -420,6 +420,20 @@ class PartsTest(support.ServiceTest):
             for words in ("failed to connect", "last error", "UNKNOWN", "SSL", "C-ares", "address list", "Socket"):
                 self.assertNotIn(words, str(error))
 
+    def test_what_waiting_does_not_mend_is_a_kind_of_its_own(self):
+        failed = "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.1:7: "
+        for text, how in (
+            ("certificate verify failed", errors.Break.MISMATCH),
+            ("Peer name a is not in peer certificate", errors.Break.MISMATCH),
+            ("SSL_ERROR_SSL: WRONG_VERSION_NUMBER", errors.Break.MISMATCH),
+            ("missing selected ALPN property", errors.Break.MISMATCH),
+            ("Trying to connect an http1.x server", errors.Break.MISMATCH),
+            ("Failed parsing HTTP/2", errors.Break.MISMATCH),
+            ("Socket closed", errors.Break.HANDSHAKE),
+            ("Connection refused", errors.Break.UNREACHABLE),
+        ):
+            self.assertEqual(errors._unavailable(failed + text).how, how, text)
+
     def test_what_may_be_taken_later_is_told_from_what_must_change(self):
         class Refusal(errors.grpc.RpcError):
             def __init__(self, **trailers):

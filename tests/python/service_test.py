@@ -128,6 +128,8 @@ class ServiceCallsTest(PackageTest):
         self.assert_says(isocenter.Unauthenticated, "", nobody.jobs)
         wrong = self.connect(daemon.grpc, ca_file=self.folder / "stranger.pem", token_file=self.folder / "console")
         self.assert_says(isocenter.Unavailable, "cannot be reached", wrong.jobs)
+        pair = {"certificate_file": self.folder / "server.pem", "private_key_file": self.folder / "ca.key"}
+        self.assert_says(isocenter.InvalidArgument, "ca.key does not belong to", self.connect, daemon.grpc, ca_file=authority, **pair)
         self.assert_says(isocenter.Unavailable, "expects TLS|broke|cannot be reached", self.connect(daemon.grpc).jobs)
 
 

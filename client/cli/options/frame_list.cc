@@ -17,19 +17,17 @@ absl::StatusOr<std::set<uint32_t>> ParseFrameList(const std::string& text, uint3
     std::pair<std::string, std::string> ends{item, item};
     if (absl::StrContains(item, "-")) ends = absl::StrSplit(item, absl::MaxSplits('-', 1));
     uint32_t first = 0, last = 0;
-    const std::string wrong =
-        absl::StrCat("--skip-frames has '", item,
-                     "'; legal is e.g. 10,20-22 with frames from 0 to ", int64_t{frame_count} - 1);
     if (!absl::SimpleAtoi(ends.first, &first) || !absl::SimpleAtoi(ends.second, &last) ||
-        first > last) {
-      return flags::WrongUsage(wrong);
+        first > last || last >= frame_count) {
+      return flags::WrongUsage(absl::StrCat("--skip-frames has '", item,
+                                            "'; legal is e.g. 10,20-22 with frames from 0 to ",
+                                            int64_t{frame_count} - 1));
     }
-    if (last >= frame_count) return absl::InvalidArgumentError(wrong);
     for (uint32_t i = first; i <= last; ++i) frames.insert(i);
   }
   if (frames.size() == frame_count) {
-    return absl::InvalidArgumentError(absl::StrCat("--skip-frames is '", text, "', which is all ",
-                                                   frame_count, "; legal is fewer"));
+    return flags::WrongUsage(absl::StrCat("--skip-frames is '", text, "', which is all ",
+                                          frame_count, "; legal is fewer"));
   }
   return frames;
 }

@@ -15,11 +15,13 @@ absl::Status CheckServer(const client::ServerAddress& server) {
 
 absl::StatusOr<client::Cluster> FindCluster(const client::ServerAddress& server) {
   ISO_RETURN_IF_ERROR(CheckServer(server));
+  ISO_RETURN_IF_ERROR(client::CheckNode(server));
   return client::Cluster::Find(server);
 }
 
 absl::StatusOr<client::ServiceChannel> AnyService(const client::ServerAddress& server) {
   ISO_RETURN_IF_ERROR(CheckServer(server));
+  ISO_RETURN_IF_ERROR(client::CheckNode(server));
   ISO_ASSIGN_OR_RETURN(const client::ServerAddress address, client::AnyAddress(server));
   return client::ServiceChannel::Open(address);
 }

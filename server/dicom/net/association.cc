@@ -48,10 +48,19 @@ class BoundedConnection : public DcmTCPConnection {
     // acknowledgement that is delayed as usual costs 40 ms per message. Holds until the next read.
     const int on = 1;
     (void)setsockopt(getSocket(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
-    return allowance_.Take(buffer, received);
+    const ssize_t taken = allowance_.Take(buffer, received);
+    if (allowance_.guard.is_of_stranger()) Abort();
+    return taken;
   }
 
  private:
+  /// Who begins with something else sees by the answer what is spoken here (PS3.8, 9.2.2, AA-1).
+  void Abort() {
+    constexpr unsigned char kAbort[] = {7, 0, 0, 0, 0, 4, 0, 0, 0, 0};
+    (void)write(const_cast<unsigned char*>(kAbort), sizeof kAbort);
+    errno = ECONNABORTED;
+  }
+
   Allowance& allowance_;
 };
 

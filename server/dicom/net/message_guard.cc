@@ -7,6 +7,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/dicom/net/associate_check.h"
 #include "server/dicom/net/command_check.h"
+#include "server/dicom/net/stranger.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -63,6 +64,8 @@ absl::Status MessageGuard::OnPduHeader() {
   pdu_type_ = std::to_integer<uint8_t>(header_[0]);
   const int64_t length = Length(std::span(header_).subspan(2));
   if (pdu_type_ < kAssociateRequest || pdu_type_ > kLastType) {
+    const absl::string_view stranger = knows_dicom_ ? "" : StrangerOf(header_);
+    if (!stranger.empty()) return absl::InvalidArgumentError(stranger);
     return Refuse(absl::StrCat("a PDU has type ", pdu_type_, "; legal is 1 to 7"));
   }
   const bool has_fixed_length = pdu_type_ != kData && !IsAssociate(pdu_type_);
@@ -74,6 +77,7 @@ absl::Status MessageGuard::OnPduHeader() {
     return Refuse(absl::StrCat("a PDU of type ", pdu_type_, " has ", length, " bytes; legal is ",
                                least, " to ", most));
   }
+  knows_dicom_ = true;
   pdu_left_ = length;
   body_.clear();
   return absl::OkStatus();

@@ -36,6 +36,8 @@ class MessageGuard {
   bool Take(std::span<const std::byte> bytes);
   /// INVALID_ARGUMENT: what was not legal.
   const absl::Status& status() const { return status_; }
+  /// What was not legal came in place of the first PDU.
+  bool is_of_stranger() const { return !status_.ok() && !knows_dicom_; }
 
  private:
   absl::Status TakeSome(std::span<const std::byte>& bytes);
@@ -51,6 +53,7 @@ class MessageGuard {
   std::array<std::byte, 6> header_{};  // of a PDU, or of a PDV in it
   size_t header_size_ = 0;
   uint8_t pdu_type_ = 0;
+  bool knows_dicom_ = false;  // a PDU has begun as one does
   bool in_pdv_ = false;
   int64_t pdu_left_ = 0, pdv_left_ = 0;
   std::vector<std::byte> body_;  // of a PDU without PDVs

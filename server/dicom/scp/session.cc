@@ -252,7 +252,7 @@ void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& inter
       Association::Receive(incoming.socket, incoming.secure, node.options, interruptor);
   if (!association.ok()) {
     node.Report(NodeOperation::kAssociation, NodeOutcome::kFailure);
-    spdlog::warn("dicom: {} of {}", association.status().ToString(), incoming.address);
+    spdlog::warn("dicom: {}: {}", incoming.address, std::string(association.status().message()));
     // Plain connections without a request are those of port scans and health checks.
     if (incoming.secure && node.options.audit != nullptr) {
       node.options.audit->Record({.action = audit::Action::kAssociate,

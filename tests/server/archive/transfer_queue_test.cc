@@ -357,6 +357,10 @@ TEST_F(TransferQueueTest, ARequestThatCouldNotBeMadeIsPostponed) {
           .PostponeCommitment(*request, "PACS", "not offered", now_ + absl::Seconds(60), now_)
           .ok());
   EXPECT_EQ(Only().reason, "not offered");
+  const QueueLength length = (*queue().Lengths())["PACS"];
+  EXPECT_EQ(length.reason, "not offered");
+  EXPECT_EQ(length.next_try, now_ + absl::Seconds(60));
+  EXPECT_EQ(length.attempts, 0) << "all that could be sent has been";
   EXPECT_FALSE(Request("2").has_value());
   now_ += absl::Seconds(60);
   EXPECT_TRUE(Request("3").has_value());

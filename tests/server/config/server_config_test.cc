@@ -261,7 +261,7 @@ limits { memory_byte: 3 gpus: -1 }
 spool { sync: SYNC_POLICY_ALWAY }
 memory_bytes: 3
 drain_seconds: "soon" drain_seconds: 4
-dicom_node { port 7 disabled: maybe peer { ae_title: 7 } } }
+dicom_node { port 7 disabled: maybe peer { ae_title: 7 } tls { port: 2762 } } }
 web: 3
 grpc_address { }
 protocol { name: "a" )",
@@ -277,6 +277,7 @@ protocol { name: "a" )",
         "f:5:23: drain_seconds is written twice", "dicom_node.port lacks its colon",
         "dicom_node.disabled is maybe; legal is true or false",
         "dicom_node.peer.ae_title is 7; legal is a text in quotes", "a } too many",
+        "dicom_node.tls has no field 'port'; did you mean dicom_node.tls_port?",
         "web is 3; legal is a block: web { ... }",
         "grpc_address is a block; legal is a text in quotes",
         "the block of protocol lacks its }"}) {

@@ -133,6 +133,13 @@ TEST(HandshakeFailure, TheTextOfALibraryIsEnoughForTheCommonestMistakes) {
   EXPECT_THAT(HandshakeFailure("error:0A000418:SSL routines::tlsv1 alert unknown ca"),
               HasSubstr("does not accept this server's certificate"));
   EXPECT_EQ(HandshakeFailure("something else"), "something else");
+  EXPECT_THAT(ServersHandshakeFailure("the TLS handshake failed: wrong version number"),
+              StartsWith("the other side answers without TLS; check the port, and that both"));
+  EXPECT_THAT(ServersHandshakeFailure("the TLS handshake failed: the connection broke"),
+              StartsWith("the other side ended it; perhaps its port is one without TLS"));
+  EXPECT_THAT(ServersHandshakeFailure("sslv3 alert certificate expired"),
+              StartsWith("the other side does not take our certificate; its log says why ("));
+  EXPECT_EQ(ServersHandshakeFailure("something else"), "something else");
 }
 
 }  // namespace

@@ -113,6 +113,17 @@ TEST(Flags, WhoWritesGpuIsNotOfferedTheCpu) {
   EXPECT_EQ(said.find("mean cpu"), std::string::npos) << said;
 }
 
+TEST(Flags, WhatOtherProgramsCallAnAddressOrAFileIsFound) {
+  for (const auto& [given, told] :
+       {std::pair("--port=50051", "did you mean --grpc_address HOST:PORT?"),
+        {"site.textproto", "one argument too many; did you mean --config site.textproto?"}}) {
+    Flags flags;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(ParseAll({given}, flags), kExitBadConfiguration);
+    EXPECT_NE(::testing::internal::GetCapturedStderr().find(told), std::string::npos) << given;
+  }
+}
+
 TEST(Flags, TimesHaveUnits) {
   Flags flags;
   ASSERT_FALSE(ParseAll({"--drain_seconds=2m", "--reconnect_seconds=1500ms"}, flags).has_value());

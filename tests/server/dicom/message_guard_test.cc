@@ -60,6 +60,21 @@ TEST(MessageGuard, LegalMessages) {
   EXPECT_EQ(Refusal(DataPdu(true, true, Command(kClass, kEcho, true)) + Find()), "");
 }
 
+TEST(MessageGuard, WhoSpeaksNoDicomIsNamed) {
+  for (const std::string web : {"HTTP/1.1 400 Bad Request\r\n", "GET / HTTP/1.1\r\n\r\n"}) {
+    EXPECT_THAT(Refusal(web), HasSubstr("speaks HTTP, as web servers and browsers do")) << web;
+  }
+  for (const std::string& grpc :
+       {std::string("PRI * HTTP/2.0\r\n"), Bytes(0, 3) + Bytes(4, 1) + Bytes(0, 5)}) {
+    EXPECT_THAT(Refusal(grpc), HasSubstr("speaks HTTP/2, as gRPC does")) << grpc;
+  }
+  // A greeting, and an alert.
+  for (const std::string tls : {"\x16\x03\x01\x02\x05\x01", "\x15\x03\x03\x01\x02\x02"}) {
+    EXPECT_THAT(Refusal(tls),
+                HasSubstr("speaks TLS, and this connection has none; check the port"));
+  }
+}
+
 TEST(MessageGuard, Frames) {
   EXPECT_THAT(Refusal(Pdu(9, "abcd")), HasSubstr("type 9; legal is 1 to 7"));
   EXPECT_THAT(Refusal(Pdu(7, "abcde")), HasSubstr("5 bytes; legal is 4 to 4"));
