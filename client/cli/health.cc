@@ -31,7 +31,8 @@ absl::Status Health(const Options& options) {
 void AddHealthCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   flags::Command command = program.Subcommand(
-      "health", "Exit with 0 when the server takes acquisitions, else with 6: for probes");
+      "health",
+      "Exit with 0 when the server takes acquisitions, else with another code: for probes");
   command.Footer(
       "Example:\n"
       "  isocenter health --server recon1:50051 --timeout 1\n"
