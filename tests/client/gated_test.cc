@@ -171,8 +171,8 @@ TEST(Gated, AResidualThatRisesIsWarnedOf) {
   ASSERT_EQ(Simulate(heart, {"--organ-motion", "heart"}).exit_code, 0);
   const Outcome done =
       Reconstruct(heart, directory / "v.mha",
-                  {"--phase", "0.5", "--algorithm", "os_sqs", "--iterations", "6", "--subsets", "4",
-                   "--prior", "1000", "--json", directory / "v.json"});
+                  {"--phase", "0.5", "--algorithm", "asd_pocs", "--iterations", "6", "--subsets",
+                   "4", "--prior", "1000", "--json", directory / "v.json"});
   ASSERT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err, HasSubstr("warning: phase 0.5: the residual rises from "));
   EXPECT_THAT(ReadBytes(directory / "v.json"), HasSubstr("Is --prior (1000) too much for them?"));

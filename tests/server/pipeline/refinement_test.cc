@@ -238,24 +238,6 @@ TEST_F(RefinementTest, LiveJobsTakeItsMemory) {
   ExpectNothingHeld();
 }
 
-TEST_F(RefinementTest, AResidualThatRisesIsFound) {
-  const std::string id = Acquire();
-  const auto refined = [&](double prior_strength) {
-    RefinementRequest request = Recipe(6);
-    auto& settings = std::get<recon::IterativeSettings>(request.settings);
-    settings.algorithm = recon::Algorithm::kOsSqs;
-    settings.prior_strength = prior_strength;
-    const jobs::Job job = AwaitEnd((*Refine(id, request))->id);
-    EXPECT_EQ(job.state, JobState::kCompleted) << job.error;
-    return job.refinement.findings;
-  };
-  EXPECT_THAT(refined(0), ::testing::IsEmpty());
-  EXPECT_THAT(refined(1000),
-              ::testing::ElementsAre(::testing::AllOf(
-                  ::testing::HasSubstr("the residual rises from "),
-                  ::testing::HasSubstr("Is refinement.prior_strength (1000) too much for them?"))));
-}
-
 TEST_F(RefinementTest, AFailedStoreFailsTheRefinementOnly) {
   const std::string id = Acquire();
   service_->results.FailWith(absl::InternalError("the disk is broken"));
