@@ -196,6 +196,19 @@ std::vector<std::pair<std::string, std::string>> NotJudged(const std::vector<Mea
   return list;
 }
 
+/// The same where the room's baseline judges, of which only its verdicts are known here.
+std::vector<std::pair<std::string, std::string>> NotJudgedByTheRoom(
+    const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts) {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const Measure& measure : measures) {
+    if (std::ranges::find(verdicts, measure.name, &Verdict::name) != verdicts.end()) continue;
+    list.emplace_back(measure.name,
+                      "the room's baseline does not have it, or has too much noise for it "
+                      "(isocenter quality trend)");
+  }
+  return list;
+}
+
 /// A line for each reason, which several figures may have.
 void PrintReasons(const char* what,
                   const std::vector<std::pair<std::string, std::string>>& figures) {
@@ -343,11 +356,18 @@ absl::Status Qa(const Options& options) {
                                  .as_baseline = options.as_baseline,
                                  .replaces = options.replaces},
                                 scan.conditions, found.measures, options.json.progress()));
-    if (found.verdicts.empty()) found.verdicts = std::move(recorded.verdicts);
+    if (found.verdicts.empty() && !recorded.verdicts.empty()) {
+      found.verdicts = std::move(recorded.verdicts);
+      found.not_judged = NotJudgedByTheRoom(found.measures, found.verdicts);
+    }
     found.conditions = std::move(recorded.conditions);
   }
   PrintReasons("not measured", {study.unmeasured.begin(), study.unmeasured.end()});
-  found.not_judged = NotJudged(baseline.measures.empty() ? found.measures : baseline.measures);
+  // What this scan could not judge as a baseline is of interest where it may become one.
+  const bool is_judged = !found.verdicts.empty() && baseline.measures.empty();
+  if (!is_judged) {
+    found.not_judged = NotJudged(baseline.measures.empty() ? found.measures : baseline.measures);
+  }
   ISO_RETURN_IF_ERROR(Report(options, found));
   return Judge(found);
 }
