@@ -187,6 +187,22 @@ absl::Status CheckFinite(absl::string_view name, HostView3<const float> array) {
       at % shape.fast, "] is ", *found, "; legal is a finite number"));
 }
 
+absl::StatusOr<ops::RawFrames> FramesOf(const recon::Acquisition& acquisition, const void* frames,
+                                        int64_t pixels) {
+  const Detector& detector = acquisition.detector;
+  const Shape3 shape{static_cast<int64_t>(acquisition.trajectory.size()), detector.rows,
+                     detector.columns};
+  if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
+    ISO_ASSIGN_OR_RETURN(const HostView3<const uint16_t> counts,
+                         ArrayOf("frames", static_cast<const uint16_t*>(frames), pixels, shape));
+    return ops::RawFrames{.counts = counts};
+  }
+  ISO_ASSIGN_OR_RETURN(const HostView3<const float> lines,
+                       ArrayOf("frames", static_cast<const float*>(frames), pixels, shape));
+  ISO_RETURN_IF_ERROR(CheckFinite("frames", lines));
+  return ops::RawFrames{.line_integrals = lines};
+}
+
 absl::Status CheckApart(absl::string_view read, std::span<const std::byte> in,
                         absl::string_view written, std::span<const std::byte> out) {
   const std::less<const std::byte*> before;

@@ -55,6 +55,11 @@ absl::StatusOr<HostView3<T>> ArrayOf(absl::string_view name, T* data, int64_t co
 /// Errors: INVALID_ARGUMENT with the place of the first value that is not finite.
 absl::Status CheckFinite(absl::string_view name, HostView3<const float> array);
 
+/// All frames of a scan, `pixels` of them, as isocenter_plan_run has them. Errors: those of
+/// CheckArray and CheckFinite.
+absl::StatusOr<ops::RawFrames> FramesOf(const recon::Acquisition& acquisition, const void* frames,
+                                        int64_t pixels);
+
 /// INVALID_ARGUMENT where what is written lies in what is read.
 absl::Status CheckApart(absl::string_view read, std::span<const std::byte> in,
                         absl::string_view written, std::span<const std::byte> out);

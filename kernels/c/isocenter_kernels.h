@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Of this header. A library of another number is another interface. */
-#define ISOCENTER_KERNELS_ABI 1
+#define ISOCENTER_KERNELS_ABI 2
 
 /* The number of the library that was loaded, and its version, e.g. "0.1.0". */
 int32_t isocenter_abi(void);
@@ -168,6 +168,14 @@ const char* isocenter_plan_text(const isocenter_plan* plan);
 /* Upper bounds of what a run takes of the device's memory, and of the host's beside the frames. */
 int64_t isocenter_plan_device_bytes(const isocenter_plan* plan);
 int64_t isocenter_plan_host_bytes(const isocenter_plan* plan);
+/* What is wrong with a scan whose volume a run would make all the same, as `isocenter reconstruct`
+ * warns of it: frames that repeat or show nothing, air that is not at i0_counts, values that are no
+ * line integrals, matrices that do not fit the frames, a grid that the views hardly see. Arguments
+ * as of a run, which says nothing of it. sentences: a line each for people, "" where nothing is
+ * wrong; valid until this thread's next call. It looks for values that are not finite, and then at
+ * 16 rows of each frame, a few more around the middle, and where rows end: not at every pixel. */
+isocenter_status isocenter_plan_warnings(const isocenter_plan* plan, const void* frames,
+                                         int64_t pixels, const char** sentences);
 /* frames [view][v][u] of `pixels` elements to `volume` [z][y][x] of `voxels`, in HU. start: of
  * iterations without a warm start, the volume in HU that they begin with, perhaps `volume` itself;
  * NULL: nothing, or FDK's. control: NULL, or as above. Frames and start must be finite. */

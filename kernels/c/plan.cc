@@ -1,7 +1,8 @@
 // Plans and their runs.
+#include "kernels/c/plan.h"
+
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <utility>
 #include <variant>
 
@@ -10,17 +11,10 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/c/arguments.h"
 #include "kernels/c/control.h"
-#include "kernels/c/device.h"
 #include "kernels/c/status.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
-
-struct isocenter_plan {
-  std::shared_ptr<const isocenter::c::OpenDevice> device;
-  std::variant<isocenter::recon::ReconstructionPlan, isocenter::recon::RefinementPlan> plan;
-  std::string text;
-};
 
 namespace isocenter::c {
 namespace {
@@ -82,20 +76,9 @@ struct Arrays {
 absl::StatusOr<Arrays> ArraysOf(const recon::Acquisition& acquisition, const VolumeGrid& grid,
                                 const void* frames, int64_t pixels, const float* start,
                                 float* volume, int64_t voxels) {
-  const Detector& detector = acquisition.detector;
-  const Shape3 shape{static_cast<int64_t>(acquisition.trajectory.size()), detector.rows,
-                     detector.columns};
   Arrays arrays;
   ISO_ASSIGN_OR_RETURN(arrays.volume, ArrayOf("volume", volume, voxels, grid.shape()));
-  if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
-    ISO_ASSIGN_OR_RETURN(arrays.frames.counts,
-                         ArrayOf("frames", static_cast<const uint16_t*>(frames), pixels, shape));
-  } else {
-    ISO_ASSIGN_OR_RETURN(const HostView3<const float> lines,
-                         ArrayOf("frames", static_cast<const float*>(frames), pixels, shape));
-    ISO_RETURN_IF_ERROR(CheckFinite("frames", lines));
-    arrays.frames.line_integrals = lines;
-  }
+  ISO_ASSIGN_OR_RETURN(arrays.frames, FramesOf(acquisition, frames, pixels));
   const auto bytes = static_cast<size_t>(pixels * PixelBytes(acquisition.pixel_type));
   ISO_RETURN_IF_ERROR(CheckApart("frames", {static_cast<const std::byte*>(frames), bytes}, "volume",
                                  std::as_bytes(arrays.volume.span())));
@@ -152,19 +135,12 @@ absl::Status Run(const RefinementPlan& plan, ops::Device& device, const Arrays& 
   return refinement->Read(arrays.volume);
 }
 
-const recon::Acquisition& AcquisitionOf(const isocenter_plan& plan) {
-  return std::visit(
-      [](const auto& made) -> const auto& { return made.acquisition; }, plan.plan);
-}
-
 absl::Status Run(const isocenter_plan* plan, const void* frames, int64_t pixels, const float* start,
                  float* volume, int64_t voxels, isocenter_control* control) {
   ISO_RETURN_IF_ERROR(CheckPointer("plan", plan));
   ISO_RETURN_IF_ERROR(plan->device->CheckOwn());
-  const VolumeGrid& grid = std::visit(
-      [](const auto& made) -> const auto& { return made.grid; }, plan->plan);
-  ISO_ASSIGN_OR_RETURN(const Arrays arrays,
-                       ArraysOf(AcquisitionOf(*plan), grid, frames, pixels, start, volume, voxels));
+  ISO_ASSIGN_OR_RETURN(const Arrays arrays, ArraysOf(plan->acquisition(), plan->grid(), frames,
+                                                     pixels, start, volume, voxels));
   ISO_RETURN_IF_ERROR(CheckMemoryOf(*plan));
   const Control said(control);
   ISO_RETURN_IF_ERROR(std::visit(

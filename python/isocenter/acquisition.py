@@ -2,7 +2,8 @@
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Mapping, Optional, Tuple, Union
+from collections.abc import Mapping
+from typing import Optional, Tuple, Union
 
 import numpy as np
 
@@ -104,6 +105,8 @@ class Acquisition:
             proto.grid.CopyFrom(self.grid.to_proto())
         for name in ("protocol", "station_name"):
             self._set_text(proto, name, getattr(self, name))
+        if not isinstance(self.patient, Mapping):
+            raise checks.illegal("patient", repr(self.patient), 'fields of PatientStudy by name, e.g. {"patient_name": "Doe^Jane"}')
         for name, value in self.patient.items():
             if name not in jobs_pb2.PatientStudy.DESCRIPTOR.fields_by_name:
                 legal = ", ".join(jobs_pb2.PatientStudy.DESCRIPTOR.fields_by_name)

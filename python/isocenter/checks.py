@@ -97,6 +97,13 @@ def pitch(value) -> Tuple[float, float]:
 def _is_array(name: str, array) -> None:
     if not isinstance(array, np.ndarray):
         raise illegal(name, f"of type {type(array).__name__}", "a numpy.ndarray")
+    not_masked(name, array)
+
+
+def not_masked(name: str, array) -> None:
+    """That an array has no mask, which nothing here would heed."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise illegal(name, "a masked array", f"one without a mask: {name}.filled(value), or {name}.data where the mask is of no account")
 
 
 def finite(name: str, array: np.ndarray) -> None:
@@ -150,6 +157,7 @@ def stack(frames) -> Tuple[int, int, int]:
 
 def matrices(values, count: int) -> np.ndarray:
     """[frame][3][4] float64, copied; those of another scale are legal."""
+    not_masked("matrices", values)
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

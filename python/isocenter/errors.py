@@ -38,6 +38,10 @@ class IsocenterError(Exception):
         self.retry_after_s: Optional[float] = None
 
 
+class ReconstructionWarning(UserWarning):
+    """Why a volume may not be what it seems: frames that were missing, dark or saturated, that repeat, that do not fit their matrices .."""
+
+
 class InvalidArgument(IsocenterError, ValueError):
     """A value is illegal, here or to the service; nothing was begun."""
 
@@ -50,8 +54,8 @@ class NotFound(IsocenterError, LookupError):
     code = "NOT_FOUND"
 
 
-class AlreadyExists(IsocenterError):
-    """Something else has this name."""
+class AlreadyExists(IsocenterError, FileExistsError):
+    """Something else has this name: a file, or a calibration set."""
 
     code = "ALREADY_EXISTS"
 

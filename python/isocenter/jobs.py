@@ -3,14 +3,14 @@
 import pathlib
 import re
 import time
-from typing import Iterator, List, Optional, Union
+from typing import BinaryIO, Iterator, List, Optional, Union
 
 import grpc
 import numpy as np
 
 from isocenter import checks, progress as told_of
 from isocenter.channel import Channel
-from isocenter.errors import DataLoss, DeadlineExceeded, FailedPrecondition, Internal, ResourceExhausted, from_code, from_grpc
+from isocenter.errors import AlreadyExists, DataLoss, DeadlineExceeded, FailedPrecondition, Internal, ResourceExhausted, from_code, from_grpc
 from isocenter.events import Preview, enum_word
 from isocenter.geometry import Grid
 from isocenter.reconnect import Reconnect
@@ -172,9 +172,11 @@ class Job:
         return Volume(array, grid)
 
     def save_dicom(self, folder: Union[str, pathlib.Path]) -> List[pathlib.Path]:
-        """Writes the DICOM files into a folder, which is made, and replaces none that is there; their paths. Raises DataLoss (less
-        arrived than was announced)."""
+        """Writes the DICOM files into a folder, which is made, and replaces none that is there; their paths. Raises AlreadyExists (a
+        file), DataLoss (less arrived than was announced)."""
         target = pathlib.Path(folder)
+        if target.exists() and not target.is_dir():
+            raise AlreadyExists(f"{target} is there already, and no folder; legal is a folder, or a name that is not there")
         target.mkdir(parents=True, exist_ok=True)
         written: List[pathlib.Path] = []
         announced, out = None, None
@@ -186,7 +188,7 @@ class Job:
                         raise DataLoss("the server began a file before it ended the last one")
                     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", piece.file_name):
                         raise DataLoss(f"the server sent a file name that is not a plain one: {piece.file_name!r}")
-                    out = open(target / piece.file_name, "xb")  # pylint: disable=consider-using-with
+                    out = _new_file(target / piece.file_name)
                     written.append(target / piece.file_name)
                 if out is None and (piece.data or piece.end_of_file):
                     raise DataLoss("the server sent data that belong to no file")
@@ -211,6 +213,13 @@ def _done(job: jobs_pb2.Job) -> float:
     if job.refines_job_id:
         return job.progress.refined_fraction
     return job.progress.frames_backprojected / max(1, job.progress.frames_total)
+
+
+def _new_file(path: pathlib.Path) -> BinaryIO:
+    try:
+        return open(path, "xb")
+    except FileExistsError:
+        raise AlreadyExists(f"{path} is there already; legal is a folder that has no file of this name") from None
 
 
 def _empty(grid: Grid) -> np.ndarray:

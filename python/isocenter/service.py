@@ -11,7 +11,7 @@ from isocenter import checks, progress as told_of
 from isocenter.acquisition import Acquisition
 from isocenter.calibrations import Calibrations
 from isocenter.channel import Channel
-from isocenter.errors import IsocenterError
+from isocenter.errors import IsocenterError, ReconstructionWarning
 from isocenter.events import Progress, enum_word
 from isocenter.geometry import CircularOrbit
 from isocenter.jobs import Job, list_jobs, unary
@@ -21,10 +21,6 @@ from isocenter.volume import Volume
 
 # What reconstruct looks through before it sends the first frame; send a longer scan frame by frame.
 _MOST_STACK_BYTES = 256 << 30
-
-
-class ReconstructionWarning(UserWarning):
-    """What the service says of a volume that may not be what it seems: frames that were missing, dark or saturated .."""
 
 
 def _stream_options(

@@ -108,6 +108,14 @@ class Library(unittest.TestCase):
             INVALID, "scan.matrices is NULL",
             library.isocenter_projector_new(device.handle, _library.CScan(8, 6, 1, 1, 4, None), grid, b"joseph", b"exact", nothing),
         )
+        plan = local.plan_fdk(geometry, GRID, device=device)
+        said = ctypes.c_char_p()
+        warns = library.isocenter_plan_warnings
+        says(INVALID, "plan is NULL", warns(None, y.ctypes.data, 192, ctypes.byref(said)))
+        says(INVALID, "sentences is NULL", warns(plan._handle, y.ctypes.data, 192, None))
+        says(INVALID, "frames is NULL", warns(plan._handle, None, 192, ctypes.byref(said)))
+        says(INVALID, "frames has 191 elements; legal is 4 x 6 x 8 = 192", warns(plan._handle, y.ctypes.data, 191, ctypes.byref(said)))
+        self.assertIsNone(said.value)
         self.assertIsNone(nothing.value)
         for name in _library._FUNCTIONS:
             if name.endswith(("_free", "_close")):

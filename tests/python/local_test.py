@@ -1,9 +1,12 @@
 """isocenter.local beside the C++ program, which shares its plans, and beside phantoms that are known."""
 
 import os
+import re
+import shutil
 import signal
 import threading
 import time
+import warnings
 
 from package import GRID, PackageTest, main, np, support, isocenter
 from isocenter import local
@@ -64,6 +67,96 @@ class SameAsTheProgram(PackageTest):
                 self.assertEqual(told[-1], 1)
 
 
+    def test_warnings_in_the_same_words(self):
+        scan = self.scan("--pixel", "counts")
+        folder = self.folder / "wrong"
+        shutil.copytree(scan.folder, folder)
+        header = folder / "acquisition.textproto"
+        header.write_text(re.sub(r"i0_counts: \d+", "i0_counts: 6000", header.read_text()))
+        frames = scan.frames.copy()
+        frames[20:30] = frames[20]
+        frames[40] = 0
+        (folder / "frames.raw").write_bytes(frames.tobytes())
+        out = self.folder / "wrong.mha"
+        said = support.isocenter.json_of("reconstruct", folder, *support.GRID, "--backend", "cpu", "--out", out)
+        plan = local.plan_fdk(
+            local.Geometry(scan.matrices, *scan.frames.shape[1:], scan.pitch_mm), GRID, dtype=np.uint16, i0_counts=6000, device="cpu"
+        )
+        ours = plan.warnings(frames)
+        self.assertEqual(len(ours), 3, ours)
+        self.assertEqual([text for text in said["warnings"] if text in ours], ours)
+
+
+class Warnings(PackageTest):
+    """What a service or the command would say of the same frames comes as a ReconstructionWarning."""
+
+    def setUp(self):
+        super().setUp()
+        self.geometry = circular()
+        self.lines = local.Phantom("head", 80).project(self.geometry)
+
+    def warned(self, function, *arguments, **options):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            function(*arguments, **{"grid": SMALL, "device": "cpu", **options})
+        for one in caught:
+            self.assertIs(one.category, isocenter.ReconstructionWarning)
+            self.assertEqual(one.filename, __file__, "the caller's line")
+        return [str(one.message) for one in caught]
+
+    def test_a_good_scan_has_none(self):
+        counts = local.counts_of(self.lines, 60000, photons=1e5)
+        self.assertEqual(self.warned(local.fdk, self.lines, self.geometry), [])
+        self.assertEqual(self.warned(local.fdk, counts, self.geometry, i0_counts=60000), [])
+        self.assertEqual(self.warned(local.iterate, counts, self.geometry, i0_counts=60000, iterations=1), [])
+
+    def test_frames_that_are_wrong(self):
+        lines = self.lines
+        counts = local.counts_of(lines, 6000, photons=1e5)
+        one_dark = lines.copy()
+        one_dark[7] = 0
+        for pattern, frames, options in (
+            ("the rows end at 6000 counts in air, where i0_counts is 60000", counts, {"i0_counts": 60000}),
+            ("end with line integrals of up to 1.0", np.exp(-lines), {}),
+            ("is the sign that of ln", -lines, {}),
+            ("of which no detector sees such", 10 * lines, {}),
+            ("99 of 100 frames, .* have the pixels of the frame before", np.repeat(lines[:1], 100, 0), {}),
+            ("in 100 of 100 frames, .* all pixels of the detector have the same value", np.zeros_like(lines), {}),
+            ("in 1 of 100 frames, of which the first is frame 7, all pixels", one_dark, {}),
+            ("the frames do not fit their matrices", np.ascontiguousarray(lines[::-1]), {}),
+        ):
+            with self.subTest(pattern):
+                self.assertRegex("\n".join(self.warned(local.fdk, frames, self.geometry, **options)), pattern)
+        self.assertRegex("\n".join(self.warned(local.iterate, -lines, self.geometry, iterations=1)), "is the sign that")
+
+    def test_grids_and_arcs(self):
+        beside = isocenter.Grid((48, 48, 48), (4.0, 4.0, 4.0), (140.0, -94.0, -94.0))
+        self.assertRegex(self.warned(local.fdk, self.lines, self.geometry, grid=beside)[0], "see only . % of the grid")
+        small = isocenter.Grid.cube(24, 3.0)
+        iterate = {"grid": small, "iterations": 1}
+        self.assertRegex(self.warned(local.iterate, self.lines, self.geometry, **iterate)[0], r"wider than the grid.*\(surroundings_factor 4\)")
+        self.assertEqual(self.warned(local.iterate, self.lines, self.geometry, surroundings_factor=4, **iterate), [])
+        self.assertRegex(self.warned(local.iterate, self.lines[:40], self.geometry[:40], iterations=1)[0], "the arc")
+
+    def test_a_plan_tells_before_it_begins(self):
+        plan = local.plan_fdk(self.geometry, SMALL, device="cpu")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", isocenter.ReconstructionWarning)
+            out = np.zeros(SMALL.shape, "<f4")
+            self.assert_says(isocenter.ReconstructionWarning, "is the sign", plan.run, -self.lines, out=out)
+        self.assertFalse(out.any())
+        self.lines[3, 2, 1] = np.nan
+        self.assert_says(isocenter.InvalidArgument, r"frames\[3, 2, 1\] is nan; legal is a finite number", plan.warnings, self.lines)
+
+    def test_what_contradicts_a_geometry_or_has_a_mask_is_refused(self):
+        refused = (isocenter.InvalidArgument, r"pitch_mm is 3.0; legal is \(4.0, 4.0\), as the geometry has it, or None")
+        self.assert_says(*refused, local.fdk, self.lines, self.geometry, 3.0)
+        self.assertEqual(self.warned(local.fdk, self.lines, self.geometry, (4, 4.0)), [])
+        masked = np.ma.masked_array(self.lines, mask=self.lines > 1)
+        for function in (local.fdk, local.iterate):
+            self.assert_says(isocenter.InvalidArgument, "frames is a masked array; legal is", function, masked, self.geometry)
+
+
 class Reconstruction(PackageTest):
     def test_water_is_water(self):
         """Every window, arc and detector: of 48^3 voxels of 4 mm from 100 views, the mean is a few HU off; what a wrong weight does is
@@ -97,10 +190,11 @@ class Reconstruction(PackageTest):
         """Without truncation=, water near the cut is hundreds of HU too bright; with it, a third of that at most."""
         phantom, geometry = local.Phantom("cylinder", 110), circular(columns=60)
         frames = phantom.project(geometry)
-        error = {
-            method: abs(water(local.fdk(frames, geometry, grid=SMALL, device="cpu", truncation=method), 60).mean())
-            for method in ("none", "mirror", "cylinder", "atract")
-        }
+        with self.assertWarnsRegex(isocenter.ReconstructionWarning, 'without truncation "cylinder" the volume is wrong'):
+            error = {
+                method: abs(water(local.fdk(frames, geometry, grid=SMALL, device="cpu", truncation=method), 60).mean())
+                for method in ("none", "mirror", "cylinder", "atract")
+            }
         self.assertGreater(error["none"], 100)
         for method in ("mirror", "cylinder"):
             self.assertLess(error[method], error["none"] / 3, error)

@@ -160,6 +160,8 @@ class PartsTest(support.ServiceTest):
         frames = np.zeros((2, 4, 4), np.float32)
         with self.assertRaisesRegex(TypeError, "unknown argument 'gird'.*; did you mean grid"):
             isocenter.Acquisition.of(frames, None, 1.0, gird=isocenter.Grid.cube(4, 1))
+        with self.assertRaisesRegex(isocenter.InvalidArgument, "patient is 'Doe'; legal is fields of PatientStudy by name"):
+            isocenter.Acquisition.of(frames, None, 1.0, patient="Doe")
         # Nothing listens there: what is refused is so before a connection is tried.
         with isocenter.connect("127.0.0.1:1") as service:
             orbit = isocenter.CircularOrbit(750, 1200, 200)
@@ -169,6 +171,15 @@ class PartsTest(support.ServiceTest):
                     call(counts, orbit, 1.0)
             with self.assertRaisesRegex(TypeError, "did you mean failover_after_s"):
                 service.stream(isocenter.Acquisition(2, 4, 4, 1.0, orbit), failover_after=3)
+
+    def test_a_mask_is_never_left_out_silently(self):
+        masked = np.ma.masked_array(np.zeros((2, 4, 4), np.float32), mask=True)
+        with self.assertRaisesRegex(isocenter.InvalidArgument, r"frames is a masked array; legal is .*frames\.filled\(value\)"):
+            isocenter.Acquisition.of(masked, None, 1.0)
+        with self.assertRaisesRegex(isocenter.InvalidArgument, "pixels is a masked array"):
+            checks.pixel_array("pixels", masked[0], "rows, columns")
+        with self.assertRaisesRegex(isocenter.InvalidArgument, "matrices is a masked array"):
+            isocenter.Acquisition(2, 4, 4, 1.0, np.ma.masked_array(np.ones((2, 3, 4))))
 
     def test_a_single_bright_pixel_is_no_frame_of_counts(self):
         frame = np.zeros((300, 500), np.float32)
@@ -370,6 +381,25 @@ class PartsTest(support.ServiceTest):
         )):
             with given(*pieces), self.assertRaisesRegex(isocenter.DataLoss, pattern):
                 job.save_dicom(self.folder / str(index))
+
+    def test_no_file_of_a_download_is_replaced(self):
+        channel = Channel("127.0.0.1:1")
+        self.addCleanup(channel.close)
+        job, folder = isocenter.Job(channel, "x"), self.folder / "series"
+
+        def save(where, data):
+            piece = jobs_pb2.DownloadResultResponse
+            pieces = (piece(file_count=1), piece(file_name="a.dcm", data=data, end_of_file=True))
+            with unittest.mock.patch.object(job, "_download", return_value=iter(pieces)):
+                return job.save_dicom(where)
+
+        (file,) = save(folder, b"first")
+        with self.assertRaisesRegex(isocenter.AlreadyExists, r"series/a\.dcm is there already; legal is a folder") as caught:
+            save(folder, b"second")
+        self.assertIsInstance(caught.exception, FileExistsError)
+        self.assertEqual(file.read_bytes(), b"first")
+        with self.assertRaisesRegex(isocenter.AlreadyExists, r"a\.dcm is there already, and no folder"):
+            save(file, b"third")
 
     def test_addresses_and_credentials(self):
         (self.folder / "token").write_text("secret\n")

@@ -1,6 +1,7 @@
 """Projectors as linear operators: their adjoints, SciPy's solvers on them, and the float64 reference."""
 
 import importlib.util
+import pickle
 import unittest
 
 from package import PackageTest, main, np, isocenter
@@ -78,6 +79,29 @@ class ProjectorTest(PackageTest):
             self.assertIs(apply(array, out=out), out)
             np.testing.assert_array_equal(out, apply(array))
 
+    def test_what_cannot_be_multiplied_is_told(self):
+        projector = local.Projector(arm(), GRID, device="cpu")
+        x, _ = vectors(projector)
+        voxels = x.size
+        for wrong, pattern in (
+            (x.ravel()[:5], rf"x.shape is \(5,\); legal is \({voxels},\) or \({voxels}, k\), k vectors$"),
+            (x, r"x.shape is \(13, 17, 23\); .*; forward takes a volume"),
+            (3.0, r"x.shape is \(\); legal is"),
+            (np.ma.masked_array(x.ravel()), r"x is a masked array; legal is .*x\.filled\(value\)"),
+        ):
+            self.assert_says(isocenter.InvalidArgument, pattern, projector.__matmul__, wrong)
+        with self.assertRaisesRegex(TypeError, "ndarray.*Projector"):
+            x.ravel() @ projector  # pylint: disable=pointless-statement
+
+    def test_it_is_pickled_as_what_it_was_made_of(self):
+        projector = local.Projector(arm(), GRID, "siddon", local.Device("cpu", threads=1))
+        again = pickle.loads(pickle.dumps(projector))
+        x, _ = vectors(projector)
+        np.testing.assert_array_equal(again.forward(x), projector.forward(x))
+        self.assertEqual((again.model, again._device.description), ("siddon", projector._device.description))
+        with self.assertRaisesRegex(TypeError, "belongs to this process, and cannot be pickled: make it again"):
+            pickle.dumps(local.plan_fdk(arm(), GRID, device="cpu"))
+
     @unittest.skipUnless(HAS_SCIPY, "install python3-scipy (./dev setup)")
     def test_scipy_takes_it(self):
         import scipy.sparse.linalg as sparse  # pylint: disable=import-outside-toplevel
@@ -93,6 +117,9 @@ class ProjectorTest(PackageTest):
         self.assertEqual((operator.shape, operator.dtype), (projector.shape, np.float32))
         x = truth.ravel()
         np.testing.assert_array_equal(operator @ x, measured.ravel())
+        for taken in (x, x[:, None], np.stack([x, 2 * x, 0 * x], 1), x.tolist()):
+            np.testing.assert_array_equal(projector @ taken, operator @ taken)
+        np.testing.assert_array_equal((projector @ operator.T) @ measured.ravel(), operator @ (operator.T @ measured.ravel()))
         np.testing.assert_array_equal((2 * operator) @ x[:, None], 2 * measured.reshape(-1, 1))
         normal = operator.T @ operator + 0.1 * sparse.aslinearoperator(sparse.LinearOperator((x.size, x.size), lambda v: v))
         solution, info = sparse.cg(normal, operator.T @ measured.ravel(), maxiter=100, tol=1e-4, atol=0)

@@ -25,7 +25,7 @@ class ServiceCallsTest(PackageTest):
         files = job.save_dicom(self.folder / "dicom")
         self.assertEqual(len(files), support.INSTANCES)
         self.assertTrue(all(file.read_bytes()[128:132] == b"DICM" for file in files))
-        with self.assertRaises(FileExistsError):  # nothing is written over
+        with self.assertRaises(isocenter.AlreadyExists):  # nothing is written over
             job.save_dicom(self.folder / "dicom")
         refining = [protocol.name for protocol in client.protocols() if protocol.HasField("refinement")]
         # What it does is C++'s; that it is asked for the right thing is seen in the job.

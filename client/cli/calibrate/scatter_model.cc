@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,12 +14,14 @@
 #include "client/cli/calibrate/set_file.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "client/cli/local_acquisition.h"
+#include "client/cli/output/warnings.h"
 #include "client/formats/acquisition_input.h"
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/scatter/scatter_model_fit.h"
 #include "kernels/calibrate/transmission.h"
 #include "kernels/geometry/field_of_view.h"
+#include "kernels/recon/completeness/whole_scan.h"
 #include "kernels/recon/second_pass/compute_scatter.h"
 #include "proto/wire/acquisition.h"
 #include "proto/wire/calibration.h"
@@ -123,6 +126,9 @@ absl::Status Calibrate(const Options& options) {
   std::vector<calibrate::ModelledView> views(plan.scatter->sampled.size());
   {
     ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
+    if (const auto constant = recon::ConstantFramesText(frames.view())) {
+      PrintWarnings(std::span(&*constant, 1));
+    }
     ops::Device* const devices[] = {device.get()};
     ISO_ASSIGN_OR_RETURN(recon::ComputedScatter computed,
                          recon::ComputeScatter(plan, Backends(), devices, frames.view()));

@@ -26,7 +26,6 @@
 #include "client/cli/reconstruct/options.h"
 #include "client/cli/reconstruct/recipe.h"
 #include "client/cli/reconstruct/report.h"
-#include "client/cli/reconstruct/scan_findings.h"
 #include "client/cli/reconstruct/self_calibration.h"
 #include "client/formats/fan_beam_scan.h"
 #include "client/formats/file.h"
@@ -38,7 +37,7 @@
 #include "kernels/geometry/motion_curve.h"
 #include "kernels/geometry/patient_position.h"
 #include "kernels/ops/calibration_scope.h"
-#include "kernels/recon/completeness/beyond_grid.h"
+#include "kernels/recon/completeness/whole_scan.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/rings.h"
 
@@ -167,9 +166,13 @@ absl::Status CheckRoom(const ReconstructOptions& options, const VolumeGrid& grid
   return absl::OkStatus();
 }
 
+recon::WholeScan AllOf(const Scan& scan, const LocalFrames& frames) {
+  return {scan.acquisition, frames.view(), frames.doses()};
+}
+
 /// What the frames as a whole show.
 void WarnOfFrames(const LocalFrames& frames, Scan& scan) {
-  std::vector<std::string> found = ScanFindings(scan.acquisition, frames);
+  std::vector<std::string> found = recon::ScanFindings(AllOf(scan, frames));
   std::erase_if(found, [&](const std::string& text) {
     return std::ranges::find(scan.warnings, text) != scan.warnings.end();
   });
@@ -180,7 +183,7 @@ void WarnOfFrames(const LocalFrames& frames, Scan& scan) {
 /// Rows that the detector's edge cuts, where nothing continues them.
 void WarnOfCutRows(const ReconstructOptions& options, const LocalFrames& frames, Scan& scan) {
   if (options.fdk.truncation != ops::Truncation::kNone) return;
-  const auto cut = CutRowsText(scan.acquisition, frames);
+  const auto cut = recon::CutRowsText(AllOf(scan, frames));
   if (!cut) return;
   scan.warnings.push_back(absl::StrCat(
       *cut, "; without --truncation cylinder the volume is wrong by tens of per cent"));
@@ -191,11 +194,7 @@ void WarnOfCutRows(const ReconstructOptions& options, const LocalFrames& frames,
 void WarnOfWideObject(const Plan& plan, const LocalFrames& frames, Scan& scan) {
   const auto* refinement = std::get_if<recon::RefinementPlan>(&plan);
   if (refinement == nullptr || refinement->settings.surroundings_factor != 0) return;
-  recon::BeyondGrid beyond(scan.acquisition, scan.grid);
-  for (int view = 0; view < refinement->views(); ++view) {
-    beyond.Add(scan.acquisition.trajectory[view], frames.view(), view, frames.doses()[view]);
-  }
-  const auto text = beyond.Text();
+  const auto text = recon::BeyondGridText(AllOf(scan, frames), scan.grid);
   if (!text) return;
   scan.warnings.push_back(absl::StrCat(*text, " (--surroundings 4)"));
   PrintWarnings(std::span(scan.warnings).last(1));

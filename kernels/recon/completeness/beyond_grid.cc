@@ -6,20 +6,13 @@
 #include <limits>
 
 #include "absl/strings/str_format.h"
+#include "kernels/recon/completeness/frame_row.h"
 #include "kernels/recon/completeness/row_lines.h"
 
 namespace isocenter::recon {
 namespace {
 
 constexpr int kLookedAt = 8;  // rows of a frame, at most
-
-FrameRow RowOf(const ops::RawFrames& frames, int view, int v) {
-  const auto columns = static_cast<size_t>(frames.shape().fast);
-  if (frames.counts) {
-    return {v, std::as_bytes(std::span(frames.counts.row(view, v), columns))};
-  }
-  return {v, std::as_bytes(std::span(frames.line_integrals.row(view, v), columns))};
-}
 
 /// Rays of one view, in voxel indices.
 class RaysInGrid {

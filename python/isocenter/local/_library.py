@@ -16,7 +16,7 @@ import numpy as np
 
 from isocenter.errors import NotFound, from_code
 
-_ABI = 1
+_ABI = 2
 _NAME = "libisocenter_kernels.so"
 _VARIABLE = "ISOCENTER_KERNELS"
 _PACKAGE = "isocenter_kernels"
@@ -117,6 +117,7 @@ _FUNCTIONS = {
     "plan_text": (c_char_p, (c_void_p,)),
     "plan_device_bytes": (c_int64, (c_void_p,)),
     "plan_host_bytes": (c_int64, (c_void_p,)),
+    "plan_warnings": (c_int32, (c_void_p, c_void_p, c_int64, POINTER(c_char_p))),
     "plan_run": (c_int32, (c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int64, _CONTROL)),
     "plan_free": _FREE,
     "projector_new": (c_int32, (c_void_p, _SCAN, _GRID, c_char_p, c_char_p, _HANDLE)),
@@ -196,6 +197,9 @@ class Handle:
         call(made_by, *arguments, ctypes.byref(made))
         self._free = getattr(library(), f"isocenter_{freed_by}")
         self._as_parameter_ = made
+
+    def __reduce__(self):
+        raise TypeError("what libisocenter_kernels.so made belongs to this process, and cannot be pickled: make it again where it is needed")
 
     def __del__(self):
         if self._as_parameter_:

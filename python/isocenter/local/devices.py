@@ -22,7 +22,11 @@ class Device:
             raise checks.illegal("device", repr(name), "a name: cpu, cuda, cuda:1 ..")
         checks.whole("threads", threads, 0, _MOST_THREADS)
         checks.whole("memory_bytes", memory_bytes, 0, (1 << 63) - 1)
+        self._made_of = (name, threads, memory_bytes)
         self.handle = _library.Handle("device_open", "device_close", name.encode(), threads, memory_bytes)
+
+    def __reduce__(self):
+        return Device, self._made_of  # another process opens its own
 
     def __repr__(self) -> str:
         return f"<Device {self.description}>"

@@ -43,6 +43,8 @@ class Geometry:
         if isinstance(trajectory, Geometry):
             if trajectory.shape != frames.shape:
                 raise checks.illegal("frames.shape", frames.shape, f"{trajectory.shape}, as the geometry has it")
+            if pitch_mm is not None and checks.pitch(pitch_mm) != checks.pitch(trajectory.pitch_mm):
+                raise checks.illegal("pitch_mm", pitch_mm, f"{trajectory.pitch_mm}, as the geometry has it, or None")
             return trajectory
         if pitch_mm is None:
             raise checks.illegal("pitch_mm", None, "the pitch of the detector's pixels, unless a Geometry is given")

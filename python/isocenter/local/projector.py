@@ -27,6 +27,7 @@ class Projector:
     """
 
     dtype = np.dtype(np.float32)
+    __array_ufunc__ = None  # array @ projector is not NumPy's to compute
 
     def __init__(
         self, geometry: Geometry, grid: Grid, model: str = "joseph", device: DeviceLike = None, precision: str = "exact"
@@ -49,6 +50,9 @@ class Projector:
         """(rays, voxels): of the matrix that it is."""
         views, rows, columns = self.geometry.shape
         return views * rows * columns, int(np.prod(self.grid.shape))
+
+    def __reduce__(self):
+        return Projector, (self.geometry, self.grid, self.model, self._device, self.precision)  # another process makes its own
 
     def __getitem__(self, index: Any) -> "Projector":
         """The projector of some of the views: projector[::20]. It has memory of its own."""
@@ -78,8 +82,26 @@ class Projector:
         """A' y; as matvec."""
         return self.adjoint(self._array("y", vector, self.geometry.shape)).reshape(np.shape(vector)[1:] and (-1, 1) or -1)
 
+    def __matmul__(self, x: Any) -> Any:
+        """What linear_operator() @ x is: A x of a vector (voxels,) or of the columns of (voxels, k), one after the other; SciPy's product
+        where x is another operator."""
+        if hasattr(x, "matvec"):
+            return self.linear_operator() @ x
+        checks.not_masked("x", x)
+        x, voxels = np.asarray(x), self.shape[1]
+        if x.ndim not in (1, 2) or len(x) != voxels:
+            volume = "; forward takes a volume" if x.shape == self.grid.shape else ""
+            raise checks.illegal("x.shape", x.shape, f"({voxels},) or ({voxels}, k), k vectors{volume}")
+        if x.ndim == 1:
+            return self.matvec(x)
+        lines = np.empty((self.shape[0], x.shape[1]), self.dtype)
+        for index, column in enumerate(x.T):
+            lines[:, index] = self.matvec(column)
+        return lines
+
     @staticmethod
     def _array(name: str, vector: np.ndarray, shape: Tuple[int, ...]) -> np.ndarray:
+        checks.not_masked(name, vector)
         vector = np.asarray(vector)
         size = int(np.prod(shape))
         if vector.shape not in ((size,), (size, 1)):

@@ -1,12 +1,14 @@
 """Filtered back-projection and iterations."""
 
 import ctypes
+import warnings
 from dataclasses import dataclass
 from typing import Any, List, Optional, Union
 
 import numpy as np
 
 from isocenter import checks
+from isocenter.errors import ReconstructionWarning
 from isocenter.geometry import CircularOrbit, Grid
 from isocenter.local import _arrays, _library
 from isocenter.local.devices import DeviceLike, device_of
@@ -94,6 +96,27 @@ class Plan:
         """Upper bound of what a run takes of the host's memory beside the frames."""
         return _library.library().isocenter_plan_host_bytes(self._handle)
 
+    def warnings(self, frames: np.ndarray) -> List[str]:
+        """Why the volume of a scan may not be what it seems, as sentences: frames that repeat or show nothing, air that is not at i0_counts,
+        values that are no line integrals, matrices that do not fit, a grid that the views hardly see ..
+
+        What `isocenter reconstruct` warns of, and run, which looks by this. It looks at 16 rows of each frame, a few more around the
+        middle, and at where rows end. Raises as run.
+        """
+        return self._said_of(self._frames(frames))
+
+    def _said_of(self, frames: np.ndarray) -> List[str]:
+        said = ctypes.c_char_p()
+        _library.call("plan_warnings", self._handle, _library.at(frames), frames.size, ctypes.byref(said))
+        return (said.value or b"").decode().splitlines()
+
+    def _frames(self, frames: np.ndarray) -> np.ndarray:
+        frames = _arrays.given("frames", frames, self.geometry.shape, self.dtype)
+        if self.dtype == _arrays.FLOAT32:
+            for view in range(0, len(frames), max(1, len(frames) // 32)):
+                checks.line_integrals(f"frames[{view}]", frames[view])
+        return frames
+
     def run(
         self,
         frames: np.ndarray,
@@ -104,17 +127,21 @@ class Plan:
         """The volume of one scan, in HU; of FDK without passes.
 
         frames: as the plan says, C-contiguous, finite. start: of iterations without a warm start, the volume in HU that they begin with.
-        out: float32 [z][y][x], where the volume goes, also that of `start`; None: a new array. progress: see isocenter.progress. Ctrl-C ends it. Raises
-        InvalidArgument, ResourceExhausted; `out` holds nothing of use then.
+        out: float32 [z][y][x], where the volume goes, also that of `start`; None: a new array. progress: see isocenter.progress. Ctrl-C ends it.
+        What warnings(frames) has comes as ReconstructionWarning before it begins. Raises InvalidArgument, ResourceExhausted; `out` holds
+        nothing of use then.
         """
-        frames = _arrays.given("frames", frames, self.geometry.shape, self.dtype)
-        if self.dtype == _arrays.FLOAT32:
-            for view in range(0, len(frames), max(1, len(frames) // 32)):
-                checks.line_integrals(f"frames[{view}]", frames[view])
+        return self._run(frames, start, out, progress)
+
+    def _run(self, frames: np.ndarray, start, out: Optional[np.ndarray], progress: Progress) -> Iterated:
+        """run, of a function that a caller calls: warnings are of the caller's line."""
+        frames = self._frames(frames)
         begin = start.array if isinstance(start, Volume) else start
         if begin is not None:
             _arrays.given("start", begin, self.grid.shape)
         array = _arrays.room("out", out, self.grid.shape)
+        for text in self._said_of(frames):
+            warnings.warn(text, ReconstructionWarning, stacklevel=3)
         with told(progress, "iterating" if self._passes else "reconstructing") as show:
             passes = _library.run(
                 *("plan_run", self._handle, _library.at(frames), frames.size),
@@ -186,12 +213,12 @@ def fdk(
     settings: window ("ram-lak", shepp-logan, cosine, hamming, hann), cutoff (of the Nyquist frequency, 1.0), redundancy ("auto", short-scan,
     full-scan; a displaced detector is seen from the matrices), truncation ("none", mirror, cylinder, atract), mu_water_per_mm (0.02),
     precision ("exact", fast).
-    Raises InvalidArgument, NotFound (the library, a backend), Unavailable (a device), ResourceExhausted.
+    Warns (isocenter.ReconstructionWarning) of what Plan.warnings has. Raises InvalidArgument, NotFound (the library, a backend), Unavailable (a device), ResourceExhausted.
     """
     plan = plan_fdk(
         Geometry.of(frames, trajectory, pitch_mm), grid, dtype=frames.dtype, i0_counts=i0_counts, device=device, **settings
     )
-    return plan.run(frames, out=out, progress=progress).volume
+    return plan._run(frames, None, out, progress).volume
 
 
 def iterate(
@@ -220,4 +247,4 @@ def iterate(
     plan = plan_iterations(
         Geometry.of(frames, trajectory, pitch_mm), grid, dtype=frames.dtype, i0_counts=i0_counts, device=device, **settings
     )
-    return plan.run(frames, start=start, out=out, progress=progress)
+    return plan._run(frames, start, out, progress)

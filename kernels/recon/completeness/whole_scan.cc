@@ -1,0 +1,146 @@
+#include "kernels/recon/completeness/whole_scan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/recon/completeness/beyond_grid.h"
+#include "kernels/recon/completeness/cut_rows.h"
+#include "kernels/recon/completeness/detector_levels.h"
+#include "kernels/recon/completeness/frame_row.h"
+#include "kernels/recon/completeness/scan_watch.h"
+
+namespace isocenter::recon {
+namespace {
+
+/// Whether all pixels of a frame have one value, as of a detector that was not exposed, or has not
+/// answered.
+bool IsConstant(const ops::RawFrames& frames, int view) {
+  const size_t pixel = frames.counts ? sizeof(uint16_t) : sizeof(float);
+  const std::span<const std::byte> first = RowOf(frames, view, 0).pixels;
+  // Every pixel is as the one before it.
+  if (!std::ranges::equal(first.first(first.size() - pixel), first.subspan(pixel))) return false;
+  for (int v = 1; v < static_cast<int>(frames.shape().middle); ++v) {
+    if (!std::ranges::equal(RowOf(frames, view, v).pixels, first)) return false;
+  }
+  return true;
+}
+
+/// What a service says at each frame with which it begins: here, in how many.
+class InFrames {
+ public:
+  void Add(int view, std::optional<std::string> text) {
+    if (!text || frames_++ > 0) return;
+    first_ = view;
+    text_ = *std::move(text);
+  }
+  void Tell(int views, std::vector<std::string>& texts) const {
+    if (frames_ == 0) return;
+    texts.push_back(absl::StrCat("in ", frames_, " of ", views, " frames, of which the first is ",
+                                 first_, ": ", text_));
+  }
+
+ private:
+  int frames_ = 0, first_ = 0;
+  std::string text_;
+};
+
+/// Line integrals that are no numbers, of a whole frame.
+std::optional<std::string> NotFinite(const ops::RawFrames& frames, int view) {
+  if (frames.counts) return std::nullopt;
+  const auto columns = static_cast<size_t>(frames.shape().fast);
+  int64_t found = 0;
+  size_t first_u = 0;
+  int first_v = 0;
+  for (int v = 0; v < static_cast<int>(frames.shape().middle); ++v) {
+    const std::span lines(frames.line_integrals.row(view, v), columns);
+    for (size_t u = 0; u < columns; ++u) {
+      if (std::isfinite(lines[u]) || found++ > 0) continue;
+      first_u = u;
+      first_v = v;
+    }
+  }
+  if (found == 0) return std::nullopt;
+  return absl::StrCat(found, " of ", frames.shape().fast * frames.shape().middle,
+                      " line integrals are not finite (column ", first_u, " of row ", first_v,
+                      " is the first); legal are finite numbers: they make streaks");
+}
+
+}  // namespace
+
+std::optional<std::string> ConstantFramesText(const ops::RawFrames& frames) {
+  std::vector<int> constant;
+  for (int view = 0; view < static_cast<int>(frames.shape().slow); ++view) {
+    if (IsConstant(frames, view)) constant.push_back(view);
+  }
+  if (constant.empty()) return std::nullopt;
+  return absl::StrCat("in ", constant.size(), " of ", frames.shape().slow,
+                      " frames, of which the first is frame ", constant[0],
+                      ", all pixels of the detector have the same value");
+}
+
+std::vector<std::string> ScanFindings(const WholeScan& scan) {
+  ScanWatch watch(scan.acquisition);
+  const DetectorLevels detector(scan.acquisition);
+  InFrames overexposed, silent, not_finite;
+  const int detector_rows = scan.acquisition.detector.rows;
+  std::vector<std::string> texts;
+  std::vector<FrameRow> sampled, rows;
+  if (auto constant = ConstantFramesText(scan.frames)) texts.push_back(*std::move(constant));
+  for (int view = 0; view < scan.views(); ++view) {
+    if (IsConstant(scan.frames, view)) continue;
+    sampled.clear();
+    rows.clear();
+    for (int i = 0; i < ScanWatch::SampledRows(detector_rows); ++i) {
+      sampled.push_back(RowOf(scan.frames, view, ScanWatch::SampledRow(i, detector_rows)));
+    }
+    const DetectorLevels::Levels levels = detector.Look(sampled);
+    overexposed.Add(view, detector.Overexposed(levels, scan.dose(view)));
+    silent.Add(view, detector.Silent(levels));
+    not_finite.Add(view, NotFinite(scan.frames, view));
+    for (int i = 0; i < watch.rows(view); ++i) {
+      rows.push_back(RowOf(scan.frames, view, watch.first_row(view) + i));
+    }
+    for (ScanFinding& finding : watch.Add(view, sampled, rows, scan.dose(view))) {
+      // How many there are is known below.
+      if (finding.fault == ScanFault::kRepeatedFrames) continue;
+      texts.push_back(std::move(finding.text));
+    }
+  }
+  for (const InFrames* each : {&overexposed, &silent, &not_finite}) each->Tell(scan.views(), texts);
+  if (std::optional<std::string> repeated = watch.RepeatedText()) {
+    texts.push_back(*std::move(repeated));
+  }
+  for (ScanFinding& finding : watch.End(scan.acquisition.trajectory)) {
+    if (finding.fault == ScanFault::kRepeatedFrames) continue;
+    texts.push_back(std::move(finding.text));
+  }
+  return texts;
+}
+
+std::optional<std::string> CutRowsText(const WholeScan& scan) {
+  CutRows cut(scan.acquisition);
+  std::vector<FrameRow> rows(scan.acquisition.detector.rows);
+  bool found = false;
+  for (int view = 0; view < scan.views(); ++view) {
+    for (int v = 0; v < scan.acquisition.detector.rows; ++v) {
+      rows[v] = RowOf(scan.frames, view, v);
+    }
+    found |= cut.Add(rows, scan.dose(view));
+  }
+  if (!found) return std::nullopt;
+  return cut.Text();
+}
+
+std::optional<std::string> BeyondGridText(const WholeScan& scan, const VolumeGrid& grid) {
+  BeyondGrid beyond(scan.acquisition, grid);
+  for (int view = 0; view < scan.views(); ++view) {
+    beyond.Add(scan.acquisition.trajectory[view], scan.frames, view, scan.dose(view));
+  }
+  return beyond.Text();
+}
+
+}  // namespace isocenter::recon

@@ -1,0 +1,42 @@
+// What is wrong with the frames of a scan that have all come: what a service says of the same
+// frames while they come.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/geometry/volume_grid.h"
+#include "kernels/ops/operations.h"
+#include "kernels/recon/acquisition.h"
+
+namespace isocenter::recon {
+
+/// All frames of a scan in host memory. What it refers to must outlive it.
+struct WholeScan {
+  const Acquisition& acquisition;  // valid
+  ops::RawFrames frames;           // as the acquisition has them; line integrals are finite
+  std::span<const float> doses;    // what each frame tells; 0, or no doses: nothing
+
+  int views() const { return static_cast<int>(frames.shape().slow); }
+  double dose(int view) const { return doses.empty() ? 0 : doses[view]; }
+};
+
+/// A sentence for people of frames whose pixels all have one value; nothing where there are none.
+std::optional<std::string> ConstantFramesText(const ops::RawFrames& frames);
+
+/// Sentences for people of frames that show nothing, and of what ScanWatch finds in the others:
+/// frames that repeat, air that is not at i0_counts, frames that do not fit their matrices. It
+/// looks at ScanWatch::SampledRows of each frame and a few more.
+std::vector<std::string> ScanFindings(const WholeScan& scan);
+
+/// Why the object is wider than the detector; nothing where it is not (CutRows). It looks at the
+/// outermost pixels of every row.
+std::optional<std::string> CutRowsText(const WholeScan& scan);
+
+/// Why the object is wider than the grid of an iterative method; nothing where it is not
+/// (BeyondGrid).
+std::optional<std::string> BeyondGridText(const WholeScan& scan, const VolumeGrid& grid);
+
+}  // namespace isocenter::recon
