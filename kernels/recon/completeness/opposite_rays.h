@@ -17,7 +17,9 @@ namespace isocenter::recon {
 struct OppositeRaysResult {
   /// Why nothing is said; empty: judged.
   std::string not_judged;
-  int64_t rays = 0;       // that two frames have seen
+  int64_t rays = 0;  // that two frames have seen
+  /// They end between two frames, as too few end at one: of two frames' line integrals there.
+  bool between_frames = false;
   double difference = 0;  // of their two line integrals
   double by_chance = 0;   // the same with the frames in a random order
   double reversed = 0;    // with the frames in reversed order
@@ -72,6 +74,7 @@ class OppositeRays {
   struct Pair {
     int first = 0, second = 0;
     double first_u = 0, second_u = 0;  // of the other's source, pixels
+    double towards_next = 0;           // of the second's source, as a share of the step
   };
   /// Which frame stands at which matrix, and how.
   struct Reading {
@@ -86,7 +89,12 @@ class OppositeRays {
     double step_px = 0, step_sigma_px = 0;  // of the shift, towards less of it
   };
 
+  /// Where a view sees a source, on the line that was read.
+  std::optional<std::pair<double, double>> OnLine(int view, const ProjectionMatrix& matrix,
+                                                  Vec3 source) const;
   std::vector<Pair> PairsOf(const Trajectory& trajectory) const;
+  /// Of a frame and a place between two others.
+  std::vector<Pair> PairsBetween(const Trajectory& trajectory) const;
   float BinLine(std::span<const FrameRow> rows, int bin, const Profile& profile) const;
   /// The line integral at a column, and its derivative by columns.
   std::optional<std::pair<double, double>> At(const Profile& profile, double u,
