@@ -1,17 +1,13 @@
 #include "client/cli/reconstruct/scan_findings.h"
 
-#include <optional>
 #include <utility>
-
-#include "kernels/recon/completeness/scan_watch.h"
 
 namespace isocenter::cli {
 
-std::vector<std::string> ScanFindings(const recon::Acquisition& acquisition,
-                                      const LocalFrames& frames) {
+FoundInScan ScanFindings(const recon::Acquisition& acquisition, const LocalFrames& frames) {
   recon::ScanWatch watch(acquisition);
   const int detector_rows = acquisition.detector.rows;
-  std::vector<std::string> texts;
+  FoundInScan found;
   std::vector<recon::FrameRow> sampled, rows;
   for (int view = 0; view < static_cast<int>(acquisition.trajectory.size()); ++view) {
     // A frame that shows nothing has been told of.
@@ -26,17 +22,18 @@ std::vector<std::string> ScanFindings(const recon::Acquisition& acquisition,
     for (recon::ScanFinding& finding : watch.Add(view, sampled, rows, frames.doses()[view])) {
       // How many there are is known below.
       if (finding.fault == recon::ScanFault::kRepeatedFrames) continue;
-      texts.push_back(std::move(finding.text));
+      found.warnings.push_back(std::move(finding));
     }
   }
   if (std::optional<std::string> repeated = watch.RepeatedText()) {
-    texts.push_back(*std::move(repeated));
+    found.warnings.push_back({recon::ScanFault::kRepeatedFrames, std::nullopt, *repeated});
   }
   for (recon::ScanFinding& finding : watch.End(acquisition.trajectory)) {
     if (finding.fault == recon::ScanFault::kRepeatedFrames) continue;
-    texts.push_back(std::move(finding.text));
+    found.warnings.push_back(std::move(finding));
   }
-  return texts;
+  found.unchecked_order = watch.UncheckedOrder(acquisition.trajectory);
+  return found;
 }
 
 }  // namespace isocenter::cli

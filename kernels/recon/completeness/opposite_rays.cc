@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/source_position.h"
@@ -32,6 +33,7 @@ constexpr double kLeastByChance = 0.02 * 0.02, kLeastOverNoise = 4;
 // A shift, or another order, is the reason where it takes off most of what differs.
 constexpr double kMostLeft = 0.5;
 constexpr double kLeastSigmas = 5;
+constexpr int kOrders = 8;  // random ones, of which chance is the mean
 // Line integrals by which a column differs from its neighbours in the middle of all views; gains
 // that are not corrected are less, averaged over the rows that are read.
 constexpr float kMostBend = 0.1F;
@@ -53,6 +55,11 @@ std::optional<std::pair<double, double>> PlaceOf(const ProjectionMatrix& matrix,
   const bool on = u >= 0 && u <= detector.columns - 1 && v >= 0 && v <= detector.rows - 1;
   if (!on) return std::nullopt;
   return std::pair(u, v);
+}
+
+/// Whether frames look different from different sides. Squared differences, the second of noise.
+bool TellsOrder(double by_chance, double noise) {
+  return by_chance > kLeastByChance && by_chance > kLeastOverNoise * noise;
 }
 
 /// Least squares of v = start + slope * u.
@@ -324,6 +331,23 @@ double OppositeRays::Noise() const {
   return sigma * sigma / 6;
 }
 
+double OppositeRays::ByChance(const std::vector<Pair>& pairs, Reading reading) const {
+  // Frames that see no other source were not read.
+  std::vector<int> read;
+  for (size_t view = 0; view < profiles_.size(); ++view) {
+    if (!profiles_[view].lines.empty()) read.push_back(static_cast<int>(view));
+  }
+  std::mt19937 random(1);  // the same orders each time
+  std::vector<int> order = read;
+  double sum = 0;
+  for (int n = 0; n < kOrders; ++n) {
+    for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random() % k]);
+    for (size_t k = 0; k < order.size(); ++k) reading.frames[read[k]] = order[k];
+    sum += FitOf(pairs, reading).difference;
+  }
+  return sum / kOrders;
+}
+
 OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   OppositeRaysResult result;
   std::vector<Pair> pairs = PairsOf(trajectory);
@@ -344,16 +368,15 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   result.difference = std::sqrt(as_is.difference);
   result.noise = std::sqrt(2 * Noise());
   Reading other = reading;
-  other.mirrored = true;
-  result.mirrored = std::sqrt(FitOf(pairs, other).difference);
-  other.mirrored = false;
   std::ranges::reverse(other.frames);
   result.reversed = std::sqrt(FitOf(pairs, other).difference);
-  std::mt19937 random(1);  // the same order each time
-  for (size_t k = other.frames.size(); k > 1; --k) {
-    std::swap(other.frames[k - 1], other.frames[random() % k]);
-  }
-  result.by_chance = std::sqrt(FitOf(pairs, other).difference);
+  other = reading;
+  result.by_chance = std::sqrt(ByChance(pairs, other));
+  other.mirrored = true;
+  // Of a displaced detector the mirror may show air: all frames agree on that.
+  result.mirrored = TellsOrder(ByChance(pairs, other), 2 * Noise())
+                        ? std::sqrt(FitOf(pairs, other).difference)
+                        : result.difference;
   const Fit shifted = FindShift(pairs, reading, as_is);
   result.shift_px = reading.shift_px;
   result.shift_sigma_px = shifted.step_sigma_px;
@@ -365,8 +388,7 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
   if (!result.not_judged.empty()) return std::nullopt;
   const auto squared = [](double value) { return value * value; };
   const double chance = squared(result.by_chance), as_is = squared(result.difference);
-  const bool tells_order =
-      chance > kLeastByChance && chance > kLeastOverNoise * squared(result.noise);
+  const bool tells_order = TellsOrder(chance, squared(result.noise));
   const double other = std::min(squared(result.reversed), squared(result.mirrored));
   const double most = OppositeRays::kMostOfChance * chance;
   const std::string differ = absl::StrFormat(
@@ -392,7 +414,8 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
         result.shift_px, result.shift_sigma_px, most_shift_px);
   }
   const double beyond_noise = std::min(as_is, squared(result.shifted)) - squared(result.noise);
-  if (tells_order && beyond_noise > most) {
+  // What lies between two frames is known less well than that.
+  if (tells_order && !result.between_frames && beyond_noise > most) {
     return absl::StrFormat(
         "%s; legal is at most %.3f. Any of these does that: frames in another order than their "
         "matrices, matrices of another scan, a patient who moved, dose or correction that differs "
@@ -400,6 +423,20 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
         differ, std::sqrt(most));
   }
   return std::nullopt;
+}
+
+std::optional<std::string> UncheckedOrderText(const OppositeRaysResult& result) {
+  if (!result.not_judged.empty()) {
+    return absl::StrCat("whether the frames' order and columns fit the matrices was not judged: ",
+                        result.not_judged);
+  }
+  const double chance = result.by_chance, noise = result.noise;
+  if (TellsOrder(chance * chance, noise * noise)) return std::nullopt;
+  return absl::StrFormat(
+      "whether the frames' order and columns fit the matrices was not judged: frames in any order "
+      "differ by %.4f (rms) on %d opposite rays, by noise alone %.4f; legal is %.4f or more",
+      chance, result.rays, noise,
+      std::sqrt(std::max(kLeastByChance, kLeastOverNoise * noise * noise)));
 }
 
 }  // namespace isocenter::recon

@@ -21,7 +21,7 @@ struct OppositeRaysResult {
   /// They end between two frames, as too few end at one: of two frames' line integrals there.
   bool between_frames = false;
   double difference = 0;  // of their two line integrals
-  double by_chance = 0;   // the same with the frames in a random order
+  double by_chance = 0;   // the same with the frames in random orders
   double reversed = 0;    // with the frames in reversed order
   double mirrored = 0;    // with their columns in reversed order
   double noise = 0;       // that it would have by the frames' noise alone, at most
@@ -102,6 +102,8 @@ class OppositeRays {
   /// Bins that stand out of their neighbours in most views, as what moves does not: a dead column
   /// has one value from both sides where columns are mirrored, and else not.
   std::vector<bool> OddBins() const;
+  /// The mean difference in random orders, mean square.
+  double ByChance(const std::vector<Pair>& pairs, Reading reading) const;
   Fit FitOf(const std::vector<Pair>& pairs, const Reading& reading) const;
   /// Moves the shift to where the difference is least.
   Fit FindShift(const std::vector<Pair>& pairs, Reading& reading, Fit fit) const;
@@ -118,5 +120,9 @@ class OppositeRays {
 /// up to `most_shift_px` are well.
 std::optional<std::string> MisfitText(const OppositeRaysResult& result,
                                       double most_shift_px = OppositeRays::kMostShiftPx);
+
+/// Why reversed frames, or mirrored columns, would not be seen, as a sentence for people: too few
+/// opposite rays, or an object that looks alike from everywhere; nothing where they would be.
+std::optional<std::string> UncheckedOrderText(const OppositeRaysResult& result);
 
 }  // namespace isocenter::recon
