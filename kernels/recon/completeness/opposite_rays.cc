@@ -427,13 +427,13 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
 
 std::optional<std::string> UncheckedOrderText(const OppositeRaysResult& result) {
   if (!result.not_judged.empty()) {
-    return absl::StrCat("whether the frames' order and columns fit the matrices was not judged: ",
+    return absl::StrCat("the frames' order and columns are not checked against the matrices: ",
                         result.not_judged);
   }
   const double chance = result.by_chance, noise = result.noise;
   if (TellsOrder(chance * chance, noise * noise)) return std::nullopt;
   return absl::StrFormat(
-      "whether the frames' order and columns fit the matrices was not judged: frames in any order "
+      "the frames' order and columns are not checked against the matrices: frames in any order "
       "differ by %.4f (rms) on %d opposite rays, by noise alone %.4f; legal is %.4f or more",
       chance, result.rays, noise,
       std::sqrt(std::max(kLeastByChance, kLeastOverNoise * noise * noise)));
