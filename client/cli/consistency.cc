@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 
 #include "absl/strings/str_cat.h"
@@ -93,6 +94,15 @@ constexpr char kCauses[] =
     "another scan, a detector or source that moved, a patient who moved, frames lost or in another "
     "order, corrections that differ from frame to frame";
 
+/// Why the frames' agreement is not known; nothing where it is. Planes see neither reversed frames
+/// nor mirrored columns; opposite rays do, and see what planes do as far as air allows.
+std::optional<std::string> NotJudged(const Findings& findings) {
+  if (findings.planes.off_air) return findings.planes.not_judged;
+  std::optional<std::string> order = recon::UncheckedOrderText(findings.rays);
+  if (order && !findings.planes.not_judged.empty()) return findings.planes.not_judged;
+  return order;
+}
+
 /// Of what was judged. Errors: NotPassed for frames that do not agree, and where nothing can be
 /// said of them.
 absl::Status Verdict(const Findings& findings, const std::vector<std::string>& warnings) {
@@ -100,12 +110,9 @@ absl::Status Verdict(const Findings& findings, const std::vector<std::string>& w
     return flags::NotPassed(absl::StrCat("the frames do not agree with each other: ",
                                          warnings.size(), " of the checks warned; ", kCauses));
   }
-  const bool planes = findings.planes.not_judged.empty();
-  if (planes || (findings.rays.not_judged.empty() && !findings.planes.off_air)) {
-    return absl::OkStatus();
-  }
-  return flags::NotPassed(
-      absl::StrCat("whether the frames agree was not judged: ", findings.planes.not_judged));
+  const std::optional<std::string> why = NotJudged(findings);
+  if (!why) return absl::OkStatus();
+  return flags::NotPassed(absl::StrCat("whether the frames agree was not judged: ", *why));
 }
 
 /// With the way out.
@@ -146,18 +153,20 @@ absl::Status AddFrames(const Options& options, SweepSource& source,
 nlohmann::ordered_json ToJson(const Options& options, const Findings& findings) {
   const Consistency& result = findings.planes;
   const recon::OppositeRaysResult& rays = findings.rays;
-  nlohmann::ordered_json json = {{"scan", options.scan},
-                                 {"judged", result.not_judged.empty()},
-                                 {"why_not", WhyNot(options, findings)},
-                                 {"warnings", WarningsOf(findings)},
-                                 {"drift_v_mm", result.drift_v_mm},
-                                 {"jump_sigma_px", result.jump_sigma_px},
-                                 {"inconsistency", result.before},
-                                 {"inconsistency_with_shifts", result.after},
-                                 {"pairs", result.pairs},
-                                 {"lines", result.lines},
-                                 {"lines_truncated", result.truncated},
-                                 {"ends_off_air", result.off_air_share}};
+  const std::optional<std::string> why_not = NotJudged(findings);
+  nlohmann::ordered_json json = {
+      {"scan", options.scan},
+      {"judged", !why_not},
+      {"why_not", result.off_air ? WhyNot(options, findings) : why_not.value_or("")},
+      {"warnings", WarningsOf(findings)},
+      {"drift_v_mm", result.drift_v_mm},
+      {"jump_sigma_px", result.jump_sigma_px},
+      {"inconsistency", result.before},
+      {"inconsistency_with_shifts", result.after},
+      {"pairs", result.pairs},
+      {"lines", result.lines},
+      {"lines_truncated", result.truncated},
+      {"ends_off_air", result.off_air_share}};
   json["opposite_rays"] = {{"judged", rays.not_judged.empty()},
                            {"why_not", rays.not_judged},
                            {"rays", rays.rays},

@@ -37,7 +37,7 @@ Sentences WarningsOf(const isocenter_plan& plan, const ops::RawFrames& frames) {
     sentences.push_back(*std::move(unseen));
   }
   const recon::WholeScan scan{plan.acquisition(), frames, {}};
-  for (std::string& found : recon::ScanFindings(scan)) sentences.push_back(std::move(found));
+  for (std::string& found : recon::ScanFindings(scan).texts) sentences.push_back(std::move(found));
   if (FdkOf(plan).truncation == ops::Truncation::kNone) {
     if (const auto cut = recon::CutRowsText(scan)) {
       sentences.push_back(absl::StrCat(

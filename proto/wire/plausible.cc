@@ -15,6 +15,10 @@ namespace isocenter::wire {
 namespace {
 
 constexpr double kMostStepDeg = 60;
+// Views that are lost with their matrices leave a step that its neighbours are not like.
+constexpr double kMostSteps = 3.5;  // of the middle one
+constexpr double kLeastGapDeg = 5;
+constexpr double kMostAspect = 0.005;  // as `isocenter calibrate geometry` asks of a flat panel
 
 class Doubts {
  public:
@@ -33,26 +37,74 @@ class Doubts {
   std::vector<std::string> list;
 };
 
-/// The largest angle between the sources of neighbouring frames, seen from the isocentre, and the
-/// frame before it.
-std::pair<double, size_t> LargestStep(const Trajectory& trajectory) {
-  double largest = 0;
-  size_t frame = 0;
+struct Steps {
+  double largest_deg = 0, median_deg = 0;
+  size_t frame = 0;  // before the largest
+};
+
+/// The angles between the sources of neighbouring frames, seen from the isocentre.
+Steps StepsOf(const Trajectory& trajectory) {
+  Steps steps;
+  std::vector<double> all;
   Vec3 before;
   for (size_t view = 0; view < trajectory.size(); ++view) {
     const absl::StatusOr<Camera> camera = Decompose(trajectory[view]);
-    if (!camera.ok()) return {0, 0};
+    if (!camera.ok()) return {};
     const Vec3 source = (1 / Norm(camera->source)) * camera->source;
-    const double step =
-        view == 0 ? 0
-                  : std::acos(std::clamp(Dot(before, source), -1.0, 1.0)) * 180 / std::numbers::pi;
-    if (step > largest) {
-      largest = step;
-      frame = view - 1;
+    if (view > 0) {
+      const double step =
+          std::acos(std::clamp(Dot(before, source), -1.0, 1.0)) * 180 / std::numbers::pi;
+      if (step > steps.largest_deg) {
+        steps.largest_deg = step;
+        steps.frame = view - 1;
+      }
+      all.push_back(step);
     }
     before = source;
   }
-  return {largest, frame};
+  if (all.empty()) return steps;
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::ranges::nth_element(all, middle);
+  steps.median_deg = *middle;
+  return steps;
+}
+
+std::optional<std::string> StepDoubt(const Steps& steps) {
+  if (steps.largest_deg > kMostStepDeg) {
+    return absl::StrFormat(
+        "frames %d and %d are %.4g degrees of the arc apart; plausible is up to %g degrees: are "
+        "the matrices of these frames?",
+        steps.frame, steps.frame + 1, steps.largest_deg, kMostStepDeg);
+  }
+  const double most = std::max(kLeastGapDeg, kMostSteps * steps.median_deg);
+  if (steps.largest_deg <= most) return std::nullopt;
+  return absl::StrFormat(
+      "frames %d and %d are %.4g degrees of the arc apart, where steps are %.3g degrees; plausible "
+      "is up to %.3g degrees: are views missing between them?",
+      steps.frame, steps.frame + 1, steps.largest_deg, steps.median_deg, most);
+}
+
+/// A matrix tells the ratio of a pixel's sides whatever the distances: of a flat panel at any place
+/// and angle it is that of the pitches (Hartley and Zisserman, Multiple View Geometry, 2004, 6.2).
+std::optional<std::string> PixelDoubt(const Trajectory& trajectory, double pitch_u,
+                                      double pitch_v) {
+  if (pitch_u == 0 || pitch_v == 0 || trajectory.empty()) return std::nullopt;
+  double squares = 0, aspects = 0;
+  for (const ProjectionMatrix& matrix : trajectory) {
+    const absl::StatusOr<Camera> camera = Decompose(matrix);
+    if (!camera.ok()) return std::nullopt;
+    const double aspect = std::abs(camera->focal_v_px / camera->focal_u_px) * pitch_v / pitch_u - 1;
+    squares += aspect * aspect;
+    aspects += aspect;
+  }
+  const auto views = static_cast<double>(trajectory.size());
+  const double rms = std::sqrt(squares / views), ratio = pitch_u / pitch_v;
+  if (rms <= kMostAspect) return std::nullopt;
+  return absl::StrFormat(
+      "the matrices' pixels have sides in a ratio (u to v) of %.4f, those of pitch_u_mm and "
+      "pitch_v_mm (%g and %g) of %.4f, %.2f %% apart (root mean square); plausible is up to %g %%: "
+      "are the pitches and the matrices of this detector?",
+      ratio * (1 + aspects / views), pitch_u, pitch_v, ratio, 100 * rms, 100 * kMostAspect);
 }
 
 }  // namespace
@@ -86,11 +138,9 @@ std::vector<std::string> ImplausibleFields(const v1::AcquisitionHeader& header,
   doubts.Date("patient_study.study_date", study.study_date(), absl::CivilDay(1990, 1, 1), tomorrow);
   doubts.Date("patient_study.patient_birth_date", study.patient_birth_date(),
               absl::CivilDay(1900, 1, 2), tomorrow);
-  if (const auto [step, frame] = LargestStep(trajectory); step > kMostStepDeg) {
-    doubts.list.push_back(absl::StrFormat(
-        "frames %d and %d are %.4g degrees of the arc apart; plausible is up to %g degrees: are "
-        "the matrices of these frames?",
-        frame, frame + 1, step, kMostStepDeg));
+  if (auto doubt = StepDoubt(StepsOf(trajectory))) doubts.list.push_back(*std::move(doubt));
+  if (auto doubt = PixelDoubt(trajectory, detector.pitch_u_mm(), detector.pitch_v_mm())) {
+    doubts.list.push_back(*std::move(doubt));
   }
   return doubts.list;
 }

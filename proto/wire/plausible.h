@@ -20,9 +20,10 @@ std::optional<std::string> CornerAtIsocenter(absl::string_view field, const v1::
 /// plausible: a detector that is not 20 to 1000 mm wide and 5 to 1000 mm high, a tube voltage
 /// beyond 40 to 150 kV, a source beyond 300 to 2000 mm from the isocentre, more than 500 frames in
 /// a second, a study before 1990 or after tomorrow, a patient born before 1900 or after tomorrow,
-/// frames that are more than 60 degrees of the arc apart, and a grid of which CornerAtIsocenter
-/// has something to say. What is not given (0, or empty) is
-/// not judged. `trajectory`: that of the header, in millimetres.
+/// frames that are more than 60 degrees of the arc apart, or more than 3.5 of the usual steps and 5
+/// degrees, and matrices whose pixels have sides in another ratio than pitch_u_mm to pitch_v_mm, by
+/// more than 0.5 % (root mean square), and a grid of which CornerAtIsocenter has something to say.
+/// What is not given (0, or empty) is not judged. `trajectory`: that of the header, in millimetres.
 std::vector<std::string> ImplausibleFields(const v1::AcquisitionHeader& header,
                                            const Trajectory& trajectory, absl::Time now);
 

@@ -118,5 +118,37 @@ TEST_F(LimitedArc, ASufficientOneMayBeginWithPassesOverSomeOfItsFrames) {
   EXPECT_LT(made("6"), 0.7 * without);
 }
 
+// Reversed frames are seen on a short scan of few of them; where they would not be, that is no
+// agreement.
+TEST_F(LimitedArc, WhatCouldNotBeCheckedDoesNotAgree) {
+  const auto simulate = [&](const std::string& name, const char* arc_deg, const char* frames) {
+    const Outcome made =
+        RunCommand({"simulate", "--phantom", "head", "--trajectory", "circle", "--arc-deg", arc_deg,
+                    "--frames", frames, "--detector", "200x48", "--pitch-mm", "1.9", "--out",
+                    directory_ / name, "--matrices", directory_ / (name + ".csv")});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+  };
+  const auto consistency = [&](const char* scan, const char* matrices) {
+    return RunCommand(
+        {"consistency", directory_ / scan, "--matrices", directory_ / matrices, "--json"});
+  };
+  const auto judged = [](const Outcome& outcome) {
+    return nlohmann::json::parse(outcome.out)["judged"].get<bool>();
+  };
+  simulate("there", "200", "90");
+  simulate("back", "-200", "90");
+  simulate("short", "120", "40");
+  const Outcome good = consistency("there", "there.csv");
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  EXPECT_TRUE(judged(good));
+  const Outcome reversed = consistency("there", "back.csv");
+  EXPECT_EQ(reversed.exit_code, 3);
+  EXPECT_THAT(reversed.err, HasSubstr("in reversed order: the arm turned the other way"));
+  const Outcome unchecked = consistency("short", "short.csv");
+  EXPECT_EQ(unchecked.exit_code, 3);
+  EXPECT_THAT(unchecked.err, HasSubstr("whether the frames agree was not judged"));
+  EXPECT_FALSE(judged(unchecked));
+}
+
 }  // namespace
 }  // namespace isocenter::client_test

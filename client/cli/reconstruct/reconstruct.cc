@@ -170,9 +170,17 @@ recon::WholeScan AllOf(const Scan& scan, const LocalFrames& frames) {
   return {scan.acquisition, frames.view(), frames.doses()};
 }
 
-/// What the frames as a whole show.
-void WarnOfFrames(const LocalFrames& frames, Scan& scan) {
-  std::vector<std::string> found = recon::ScanFindings(AllOf(scan, frames));
+/// What the frames as a whole show, under the matrices that the volume is made with.
+void WarnOfFrames(const ReconstructOptions& options, const LocalFrames& frames, Scan& scan) {
+  recon::FoundInScan in_scan = recon::ScanFindings(AllOf(scan, frames));
+  if (in_scan.unchecked_order) {
+    std::fprintf(stderr, "isocenter: %s
+", in_scan.unchecked_order->c_str());
+  }
+  std::vector<std::string>& found = in_scan.texts;
+  if (options.motion && in_scan.misfit) {
+    found[*in_scan.misfit] += ". This is of the frames before --motion takes anything out";
+  }
   std::erase_if(found, [&](const std::string& text) {
     return std::ranges::find(scan.warnings, text) != scan.warnings.end();
   });
@@ -302,19 +310,29 @@ absl::Status Reconstruct(ReconstructOptions options) {
     plan = MakePlan(options, scan.acquisition, scan.grid, iterative, devices);
     if (!plan.ok()) return plan.status();
   }
-  WarnOfFrames(frames, scan);
   WarnOfCutRows(options, frames, scan);
   WarnOfWideObject(*plan, frames, scan);
+  absl::Status calibrated;
   if (options.self_calibrate) {
-    ISO_ASSIGN_OR_RETURN(scan.self_calibration, SelfCalibrate(scan.acquisition, reference.get(),
-                                                              options, frames, *devices[0]));
-    const recon::SelfCalibration& found = *scan.self_calibration;
-    Trajectory& trajectory = scan.acquisition.trajectory;
-    trajectory = recon::Corrected(trajectory, scan.acquisition.detector, found);
-    if (found.found()) plan = MakePlan(options, scan.acquisition, scan.grid, iterative, devices);
+    auto found = SelfCalibrate(scan.acquisition, reference.get(), options, frames, *devices[0]);
+    calibrated = found.status();
+    if (found.ok()) {
+      scan.self_calibration = *std::move(found);
+      Trajectory& trajectory = scan.acquisition.trajectory;
+      trajectory = recon::Corrected(trajectory, scan.acquisition.detector, *scan.self_calibration);
+    }
+  }
+  // What self-calibration has taken out is no warning any more.
+  WarnOfFrames(options, frames, scan);
+  ISO_RETURN_IF_ERROR(calibrated);
+  if (scan.self_calibration) {
+    if (scan.self_calibration->found()) {
+      plan = MakePlan(options, scan.acquisition, scan.grid, iterative, devices);
+    }
     if (!plan.ok()) return plan.status();
     if (!options.matrices_out.empty()) {
-      ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices_out, TrajectoryCsv(trajectory)));
+      ISO_RETURN_IF_ERROR(
+          formats::WriteText(options.matrices_out, TrajectoryCsv(scan.acquisition.trajectory)));
     }
   }
   return gates.empty() ? ReconstructVolume(options, scan, *plan, frames, devices)

@@ -6,7 +6,9 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "kernels/base/units.h"
 #include "kernels/geometry/source_position.h"
 #include "kernels/recon/completeness/row_lines.h"
 
@@ -19,6 +21,10 @@ constexpr double kOffRowPx = 2;  // of a source's place from the line that was r
 constexpr int kRowsAround = 1;   // read on either side of that line
 constexpr int kLeastRays = 200;  // in all, and
 constexpr int kLeastOfView = 6;  // of a view that has a say
+// Where few rays go from source to source, places between two frames count as sources, too: so many
+// for each step, of which neighbours say nearly the same.
+constexpr int kPlacesBetween = 4;
+constexpr double kMostStep = DegreesToRadians(8);  // of the two frames
 constexpr int kOffsetSweeps = 4;
 constexpr int kShiftSteps = 8;
 // Objects that look alike from everywhere say nothing of the order of their frames: by chance
@@ -27,6 +33,7 @@ constexpr double kLeastByChance = 0.02 * 0.02, kLeastOverNoise = 4;
 // A shift, or another order, is the reason where it takes off most of what differs.
 constexpr double kMostLeft = 0.5;
 constexpr double kLeastSigmas = 5;
+constexpr int kOrders = 8;  // random ones, of which chance is the mean
 // Line integrals by which a column differs from its neighbours in the middle of all views; gains
 // that are not corrected are less, averaged over the rows that are read.
 constexpr float kMostBend = 0.1F;
@@ -48,6 +55,11 @@ std::optional<std::pair<double, double>> PlaceOf(const ProjectionMatrix& matrix,
   const bool on = u >= 0 && u <= detector.columns - 1 && v >= 0 && v <= detector.rows - 1;
   if (!on) return std::nullopt;
   return std::pair(u, v);
+}
+
+/// Whether frames look different from different sides. Squared differences, the second of noise.
+bool TellsOrder(double by_chance, double noise) {
+  return by_chance > kLeastByChance && by_chance > kLeastOverNoise * noise;
 }
 
 /// Least squares of v = start + slope * u.
@@ -133,26 +145,60 @@ void OppositeRays::Add(int view, std::span<const FrameRow> rows) {
   }
 }
 
+std::optional<std::pair<double, double>> OppositeRays::OnLine(int view,
+                                                              const ProjectionMatrix& matrix,
+                                                              Vec3 source) const {
+  const auto place = PlaceOf(matrix, source, acquisition_.detector);
+  if (!place) return std::nullopt;
+  const Profile& profile = profiles_[view];
+  if (std::abs(place->second - profile.start - profile.slope * place->first) > kOffRowPx) {
+    return std::nullopt;
+  }
+  return place;
+}
+
 std::vector<OppositeRays::Pair> OppositeRays::PairsOf(const Trajectory& trajectory) const {
   const std::vector<Vec3> sources = SourcesOf(trajectory);
-  const Detector& detector = acquisition_.detector;
   const int views = static_cast<int>(profiles_.size());
-  const auto on_line = [&](int view, std::pair<double, double> place) {
-    const Profile& profile = profiles_[view];
-    const double row = profile.start + profile.slope * place.first;
-    return std::abs(place.second - row) <= kOffRowPx;
-  };
   std::vector<Pair> pairs;
   for (int first = 0; first < views; ++first) {
     if (profiles_[first].lines.empty()) continue;
     for (int second = 0; second < views; second += stride_) {
       const bool twice = second <= first && first % stride_ == 0;
       if (twice || second == first || profiles_[second].lines.empty()) continue;
-      const auto there = PlaceOf(trajectory[first], sources[second], detector);
-      if (!there || !on_line(first, *there)) continue;
-      const auto back = PlaceOf(trajectory[second], sources[first], detector);
-      if (!back || !on_line(second, *back)) continue;
+      const auto there = OnLine(first, trajectory[first], sources[second]);
+      if (!there) continue;
+      const auto back = OnLine(second, trajectory[second], sources[first]);
+      if (!back) continue;
       pairs.push_back({first, second, there->first, back->first});
+    }
+  }
+  return pairs;
+}
+
+std::vector<OppositeRays::Pair> OppositeRays::PairsBetween(const Trajectory& trajectory) const {
+  const std::vector<Vec3> sources = SourcesOf(trajectory);
+  const int views = static_cast<int>(profiles_.size());
+  std::vector<Pair> pairs;
+  for (int second = 0; second + 1 < views; ++second) {
+    const int next = second + 1;
+    if (profiles_[second].lines.empty() || profiles_[next].lines.empty()) continue;
+    const double step = std::atan2(Norm(Cross(sources[second], sources[next])),
+                                   Dot(sources[second], sources[next]));
+    if (step > kMostStep) continue;
+    for (int first = 0; first < views; first += stride_) {
+      if (first == second || first == next || profiles_[first].lines.empty()) continue;
+      const auto back = OnLine(second, trajectory[second], sources[first]);
+      const auto back_next = OnLine(next, trajectory[next], sources[first]);
+      if (!back || !back_next) continue;
+      for (int place = 0; place < kPlacesBetween; ++place) {
+        const double f = (place + 0.5) / kPlacesBetween;
+        const Vec3 between = (1 - f) * sources[second] + f * sources[next];
+        const auto there = OnLine(first, trajectory[first], between);
+        if (!there) continue;
+        pairs.push_back(
+            {first, second, there->first, (1 - f) * back->first + f * back_next->first, f});
+      }
     }
   }
   return pairs;
@@ -171,7 +217,7 @@ std::optional<std::pair<double, double>> OppositeRays::At(const Profile& profile
 OppositeRays::Fit OppositeRays::FitOf(const std::vector<Pair>& pairs,
                                       const Reading& reading) const {
   struct Ray {
-    int first, second;
+    Pair pair;
     double difference, by_shift;
   };
   const auto read = [&](int view, double u) {
@@ -181,22 +227,38 @@ OppositeRays::Fit OppositeRays::FitOf(const std::vector<Pair>& pairs,
   };
   std::vector<Ray> rays;
   rays.reserve(pairs.size());
-  std::vector<int> of_view(profiles_.size(), 0);
+  std::vector<double> of_view(profiles_.size(), 0);
+  bool between = false;
   for (const Pair& pair : pairs) {
-    const auto a = read(pair.first, pair.first_u), b = read(pair.second, pair.second_u);
+    const double f = pair.towards_next;
+    const auto a = read(pair.first, pair.first_u);
+    auto b = read(pair.second, pair.second_u);
     if (!a || !b) continue;
-    rays.push_back({pair.first, pair.second, a->first - b->first, a->second - b->second});
-    ++of_view[pair.first];
-    ++of_view[pair.second];
+    if (f > 0) {
+      const auto next = read(pair.second + 1, pair.second_u);
+      if (!next) continue;
+      b = std::pair((1 - f) * b->first + f * next->first, (1 - f) * b->second + f * next->second);
+      of_view[pair.second + 1] += f;
+      between = true;
+    }
+    rays.push_back({pair, a->first - b->first, a->second - b->second});
+    of_view[pair.first] += 1;
+    of_view[pair.second] += 1 - f;
   }
   // What frames differ by as a whole (doses) is no misfit.
   std::vector<double> offset(profiles_.size(), 0), left(profiles_.size());
+  const auto rest = [&offset](const Ray& ray) {
+    const auto& [first, second, first_u, second_u, f] = ray.pair;
+    const double far = f > 0 ? (1 - f) * offset[second] + f * offset[second + 1] : offset[second];
+    return ray.difference - offset[first] + far;
+  };
   for (int sweep = 0; sweep < kOffsetSweeps; ++sweep) {
     std::ranges::fill(left, 0);
     for (const Ray& ray : rays) {
-      const double r = ray.difference - offset[ray.first] + offset[ray.second];
-      left[ray.first] += r;
-      left[ray.second] -= r;
+      const double r = rest(ray), f = ray.pair.towards_next;
+      left[ray.pair.first] += r;
+      left[ray.pair.second] -= (1 - f) * r;
+      if (f > 0) left[ray.pair.second + 1] -= f * r;
     }
     for (size_t view = 0; view < left.size(); ++view) {
       // Half: both ends of a difference move.
@@ -206,8 +268,8 @@ OppositeRays::Fit OppositeRays::FitOf(const std::vector<Pair>& pairs,
   Fit fit;
   double along = 0, slopes = 0;
   for (const Ray& ray : rays) {
-    if (of_view[ray.first] < kLeastOfView || of_view[ray.second] < kLeastOfView) continue;
-    const double r = ray.difference - offset[ray.first] + offset[ray.second];
+    if (of_view[ray.pair.first] < kLeastOfView || of_view[ray.pair.second] < kLeastOfView) continue;
+    const double r = rest(ray);
     fit.difference += r * r;
     along += r * ray.by_shift;
     slopes += ray.by_shift * ray.by_shift;
@@ -216,7 +278,7 @@ OppositeRays::Fit OppositeRays::FitOf(const std::vector<Pair>& pairs,
   if (fit.rays > 0) fit.difference /= static_cast<double>(fit.rays);
   if (slopes > 0) {
     fit.step_px = -along / slopes;
-    fit.step_sigma_px = std::sqrt(fit.difference / slopes);
+    fit.step_sigma_px = std::sqrt(fit.difference * (between ? kPlacesBetween : 1) / slopes);
   }
   return fit;
 }
@@ -269,12 +331,34 @@ double OppositeRays::Noise() const {
   return sigma * sigma / 6;
 }
 
+double OppositeRays::ByChance(const std::vector<Pair>& pairs, Reading reading) const {
+  // Frames that see no other source were not read.
+  std::vector<int> read;
+  for (size_t view = 0; view < profiles_.size(); ++view) {
+    if (!profiles_[view].lines.empty()) read.push_back(static_cast<int>(view));
+  }
+  std::mt19937 random(1);  // the same orders each time
+  std::vector<int> order = read;
+  double sum = 0;
+  for (int n = 0; n < kOrders; ++n) {
+    for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random() % k]);
+    for (size_t k = 0; k < order.size(); ++k) reading.frames[read[k]] = order[k];
+    sum += FitOf(pairs, reading).difference;
+  }
+  return sum / kOrders;
+}
+
 OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   OppositeRaysResult result;
-  const std::vector<Pair> pairs = PairsOf(trajectory);
+  std::vector<Pair> pairs = PairsOf(trajectory);
   Reading reading{.frames = std::vector<int>(profiles_.size()), .left_out = OddBins()};
   std::iota(reading.frames.begin(), reading.frames.end(), 0);
-  const Fit as_is = FitOf(pairs, reading);
+  Fit as_is = FitOf(pairs, reading);
+  result.between_frames = as_is.rays < kLeastRays;
+  if (result.between_frames) {
+    pairs = PairsBetween(trajectory);
+    as_is = FitOf(pairs, reading);
+  }
   result.rays = as_is.rays;
   if (result.rays < kLeastRays) {
     result.not_judged = absl::StrFormat("%d rays are seen from opposite sides; legal is %d or more",
@@ -284,16 +368,15 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   result.difference = std::sqrt(as_is.difference);
   result.noise = std::sqrt(2 * Noise());
   Reading other = reading;
-  other.mirrored = true;
-  result.mirrored = std::sqrt(FitOf(pairs, other).difference);
-  other.mirrored = false;
   std::ranges::reverse(other.frames);
   result.reversed = std::sqrt(FitOf(pairs, other).difference);
-  std::mt19937 random(1);  // the same order each time
-  for (size_t k = other.frames.size(); k > 1; --k) {
-    std::swap(other.frames[k - 1], other.frames[random() % k]);
-  }
-  result.by_chance = std::sqrt(FitOf(pairs, other).difference);
+  other = reading;
+  result.by_chance = std::sqrt(ByChance(pairs, other));
+  other.mirrored = true;
+  // Of a displaced detector the mirror may show air: all frames agree on that.
+  result.mirrored = TellsOrder(ByChance(pairs, other), 2 * Noise())
+                        ? std::sqrt(FitOf(pairs, other).difference)
+                        : result.difference;
   const Fit shifted = FindShift(pairs, reading, as_is);
   result.shift_px = reading.shift_px;
   result.shift_sigma_px = shifted.step_sigma_px;
@@ -305,8 +388,7 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
   if (!result.not_judged.empty()) return std::nullopt;
   const auto squared = [](double value) { return value * value; };
   const double chance = squared(result.by_chance), as_is = squared(result.difference);
-  const bool tells_order =
-      chance > kLeastByChance && chance > kLeastOverNoise * squared(result.noise);
+  const bool tells_order = TellsOrder(chance, squared(result.noise));
   const double other = std::min(squared(result.reversed), squared(result.mirrored));
   const double most = OppositeRays::kMostOfChance * chance;
   const std::string differ = absl::StrFormat(
@@ -332,7 +414,8 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
         result.shift_px, result.shift_sigma_px, most_shift_px);
   }
   const double beyond_noise = std::min(as_is, squared(result.shifted)) - squared(result.noise);
-  if (tells_order && beyond_noise > most) {
+  // What lies between two frames is known less well than that.
+  if (tells_order && !result.between_frames && beyond_noise > most) {
     return absl::StrFormat(
         "%s; legal is at most %.3f. Any of these does that: frames in another order than their "
         "matrices, matrices of another scan, a patient who moved, dose or correction that differs "
@@ -340,6 +423,20 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
         differ, std::sqrt(most));
   }
   return std::nullopt;
+}
+
+std::optional<std::string> UncheckedOrderText(const OppositeRaysResult& result) {
+  if (!result.not_judged.empty()) {
+    return absl::StrCat("the frames' order and columns are not checked against the matrices: ",
+                        result.not_judged);
+  }
+  const double chance = result.by_chance, noise = result.noise;
+  if (TellsOrder(chance * chance, noise * noise)) return std::nullopt;
+  return absl::StrFormat(
+      "the frames' order and columns are not checked against the matrices: frames in any order "
+      "differ by %.4f (rms) on %d opposite rays, by noise alone %.4f; legal is %.4f or more",
+      chance, result.rays, noise,
+      std::sqrt(std::max(kLeastByChance, kLeastOverNoise * noise * noise)));
 }
 
 }  // namespace isocenter::recon

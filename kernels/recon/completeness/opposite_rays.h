@@ -17,9 +17,11 @@ namespace isocenter::recon {
 struct OppositeRaysResult {
   /// Why nothing is said; empty: judged.
   std::string not_judged;
-  int64_t rays = 0;       // that two frames have seen
+  int64_t rays = 0;  // that two frames have seen
+  /// They end between two frames, as too few end at one: of two frames' line integrals there.
+  bool between_frames = false;
   double difference = 0;  // of their two line integrals
-  double by_chance = 0;   // the same with the frames in a random order
+  double by_chance = 0;   // the same with the frames in random orders
   double reversed = 0;    // with the frames in reversed order
   double mirrored = 0;    // with their columns in reversed order
   double noise = 0;       // that it would have by the frames' noise alone, at most
@@ -72,6 +74,7 @@ class OppositeRays {
   struct Pair {
     int first = 0, second = 0;
     double first_u = 0, second_u = 0;  // of the other's source, pixels
+    double towards_next = 0;           // of the second's source, as a share of the step
   };
   /// Which frame stands at which matrix, and how.
   struct Reading {
@@ -86,7 +89,12 @@ class OppositeRays {
     double step_px = 0, step_sigma_px = 0;  // of the shift, towards less of it
   };
 
+  /// Where a view sees a source, on the line that was read.
+  std::optional<std::pair<double, double>> OnLine(int view, const ProjectionMatrix& matrix,
+                                                  Vec3 source) const;
   std::vector<Pair> PairsOf(const Trajectory& trajectory) const;
+  /// Of a frame and a place between two others.
+  std::vector<Pair> PairsBetween(const Trajectory& trajectory) const;
   float BinLine(std::span<const FrameRow> rows, int bin, const Profile& profile) const;
   /// The line integral at a column, and its derivative by columns.
   std::optional<std::pair<double, double>> At(const Profile& profile, double u,
@@ -94,6 +102,8 @@ class OppositeRays {
   /// Bins that stand out of their neighbours in most views, as what moves does not: a dead column
   /// has one value from both sides where columns are mirrored, and else not.
   std::vector<bool> OddBins() const;
+  /// The mean difference in random orders, mean square.
+  double ByChance(const std::vector<Pair>& pairs, Reading reading) const;
   Fit FitOf(const std::vector<Pair>& pairs, const Reading& reading) const;
   /// Moves the shift to where the difference is least.
   Fit FindShift(const std::vector<Pair>& pairs, Reading& reading, Fit fit) const;
@@ -110,5 +120,9 @@ class OppositeRays {
 /// up to `most_shift_px` are well.
 std::optional<std::string> MisfitText(const OppositeRaysResult& result,
                                       double most_shift_px = OppositeRays::kMostShiftPx);
+
+/// Why reversed frames, or mirrored columns, would not be seen, as a sentence for people: too few
+/// opposite rays, or an object that looks alike from everywhere; nothing where they would be.
+std::optional<std::string> UncheckedOrderText(const OppositeRaysResult& result);
 
 }  // namespace isocenter::recon

@@ -59,6 +59,10 @@ class ScanWatch {
   /// All views have come that will. `trajectory`: their matrices, as measured.
   std::vector<ScanFinding> End(const Trajectory& trajectory) const;
 
+  /// Why the frames' order and columns cannot be checked; nothing where they were.
+  std::optional<std::string> UncheckedOrder(const Trajectory& trajectory) const {
+    return UncheckedOrderText(rays_.Judge(trajectory));
+  }
   /// How the frames repeat, over all that came; nothing where they do not.
   std::optional<std::string> RepeatedText() const;
 

@@ -82,12 +82,13 @@ std::optional<std::string> ConstantFramesText(const ops::RawFrames& frames) {
                       ", all pixels of the detector have the same value");
 }
 
-std::vector<std::string> ScanFindings(const WholeScan& scan) {
+FoundInScan ScanFindings(const WholeScan& scan) {
   ScanWatch watch(scan.acquisition);
   const DetectorLevels detector(scan.acquisition);
   InFrames overexposed, silent, not_finite;
   const int detector_rows = scan.acquisition.detector.rows;
-  std::vector<std::string> texts;
+  FoundInScan found;
+  std::vector<std::string>& texts = found.texts;
   std::vector<FrameRow> sampled, rows;
   if (auto constant = ConstantFramesText(scan.frames)) texts.push_back(*std::move(constant));
   for (int view = 0; view < scan.views(); ++view) {
@@ -116,9 +117,11 @@ std::vector<std::string> ScanFindings(const WholeScan& scan) {
   }
   for (ScanFinding& finding : watch.End(scan.acquisition.trajectory)) {
     if (finding.fault == ScanFault::kRepeatedFrames) continue;
+    if (finding.fault == ScanFault::kMatricesMisfit) found.misfit = texts.size();
     texts.push_back(std::move(finding.text));
   }
-  return texts;
+  found.unchecked_order = watch.UncheckedOrder(scan.acquisition.trajectory);
+  return found;
 }
 
 std::optional<std::string> CutRowsText(const WholeScan& scan) {

@@ -2,6 +2,7 @@
 // frames while they come.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,10 +27,17 @@ struct WholeScan {
 /// A sentence for people of frames whose pixels all have one value; nothing where there are none.
 std::optional<std::string> ConstantFramesText(const ops::RawFrames& frames);
 
-/// Sentences for people of frames that show nothing, and of what ScanWatch finds in the others:
-/// frames that repeat, air that is not at i0_counts, frames that do not fit their matrices. It
-/// looks at ScanWatch::SampledRows of each frame and a few more.
-std::vector<std::string> ScanFindings(const WholeScan& scan);
+/// Sentences for people.
+struct FoundInScan {
+  std::vector<std::string> texts;
+  std::optional<size_t> misfit;                // which of them tells of matrices that do not fit
+  std::optional<std::string> unchecked_order;  // why reversed frames would not be seen
+};
+
+/// What is wrong with the frames as a whole: some show nothing, and what ScanWatch and
+/// DetectorLevels find in the others. It looks at ScanWatch::SampledRows of each frame and a few
+/// more, and for numbers that are not finite at all of them.
+FoundInScan ScanFindings(const WholeScan& scan);
 
 /// Why the object is wider than the detector; nothing where it is not (CutRows). It looks at the
 /// outermost pixels of every row.

@@ -9,6 +9,7 @@
 namespace isocenter::wire {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -41,7 +42,7 @@ Trajectory Orbit(int views) {
 std::vector<std::string> Doubts(const std::function<void(v1::AcquisitionHeader&)>& spoil) {
   v1::AcquisitionHeader header = Plausible();
   spoil(header);
-  return ImplausibleFields(header, Orbit(100), kNow);
+  return ImplausibleFields(header, {}, kNow);
 }
 
 TEST(Plausible, AnOrdinaryHeaderIs) {
@@ -105,6 +106,36 @@ TEST(Plausible, FramesAreNotAQuarterOfATurnApart) {
   gap.erase(gap.begin() + 30, gap.begin() + 70);
   EXPECT_THAT(ImplausibleFields(Plausible(), gap, kNow),
               ElementsAre(HasSubstr("frames 29 and 30 are 8")));
+}
+
+TEST(Plausible, ViewsAreNotMissingInABlock) {
+  const auto without = [](int views, int missing) {
+    Trajectory gap = Orbit(views);
+    gap.erase(gap.begin() + 40, gap.begin() + 40 + missing);
+    return ImplausibleFields(Plausible(), gap, kNow);
+  };
+  EXPECT_THAT(without(110, 12), ElementsAre(HasSubstr("frames 39 and 40 are 23.85 degrees of the "
+                                                      "arc apart, where steps are 1.83 degrees")));
+  EXPECT_THAT(without(110, 2), IsEmpty()) << "3 steps";
+  EXPECT_THAT(without(110, 3), ElementsAre(HasSubstr("are views missing between them?")));
+  EXPECT_THAT(without(500, 10), IsEmpty()) << "4.4 degrees";
+  EXPECT_THAT(without(500, 12), ElementsAre(HasSubstr("plausible is up to 5 degrees")));
+}
+
+TEST(Plausible, MatricesHaveTheDetectorsPixels) {
+  const auto with = [](double pitch_v) {
+    v1::AcquisitionHeader header = Plausible();
+    header.mutable_detector()->set_pitch_v_mm(pitch_v);
+    return ImplausibleFields(header, Orbit(100), kNow);
+  };
+  EXPECT_THAT(with(0.3013), IsEmpty());
+  EXPECT_THAT(with(0.306),
+              ElementsAre(AllOf(HasSubstr("2.00 % apart"), HasSubstr("plausible is up to 0.5 %"))));
+  Trajectory mirrored = Orbit(100);
+  for (ProjectionMatrix& matrix : mirrored) {
+    for (int i = 0; i < 4; ++i) matrix.m[i] = 999 * matrix.m[8 + i] - matrix.m[i];
+  }
+  EXPECT_THAT(ImplausibleFields(Plausible(), mirrored, kNow), IsEmpty());
 }
 
 }  // namespace

@@ -84,6 +84,39 @@ TEST(OppositeRays, SeeFramesInReversedOrderAndMirroredOnes) {
   EXPECT_THAT(Said(scan), HasSubstr("with the columns in reversed order"));
 }
 
+// Few frames, whose sources lie in few lines of sight: places between two of them count, too.
+TEST(OppositeRays, SeeThemOnFewFrames) {
+  struct {
+    int views;
+    double arc;
+  } const few[] = {{100, 200}, {80, 205}, {60, 205}, {40, 205}, {110, 186}};
+  for (const auto& [views, arc] : few) {
+    EllipseScan scan(views, arc, {}, 0.02);
+    EXPECT_EQ(Said(scan), "") << views;
+    EXPECT_EQ(UncheckedOrderText(Judged(scan)), std::nullopt) << views;
+    EllipseScan reversed = scan;
+    std::ranges::reverse(reversed.frames);
+    EXPECT_THAT(Said(reversed), HasSubstr("in reversed order: the arm turned")) << views;
+    for (auto& frame : scan.frames) std::ranges::reverse(frame);
+    EXPECT_THAT(Said(scan), HasSubstr("in reversed order: the arm turned")) << views;
+  }
+}
+
+// Of a displaced detector only a strip sees rays twice; its mirror would show air.
+TEST(OppositeRays, SeeThemOnADisplacedDetector) {
+  EllipseScan scan(100, 356.4, {}, 0.01, 90);
+  EXPECT_EQ(Said(scan), "");
+  EXPECT_EQ(UncheckedOrderText(Judged(scan)), std::nullopt);
+  for (const double off : {1.0, -2.0, 5.0}) {
+    EllipseScan moved = scan;
+    MovePrincipalPoint(moved, off);
+    EXPECT_NEAR(Judged(moved).shift_px, -off, 0.2);
+    EXPECT_THAT(Said(moved), HasSubstr("px along the rows")) << off;
+  }
+  std::ranges::reverse(scan.frames);
+  EXPECT_THAT(Said(scan), HasSubstr("with the frames in reversed order"));
+}
+
 TEST(OppositeRays, SeeFramesInAnotherOrder) {
   for (const double arc : {kFull, 200.0}) {
     EllipseScan scan(120, arc, {}, 0.02);
@@ -102,6 +135,7 @@ TEST(OppositeRays, SayNothingOfTheOrderOfWhatLooksAlikeFromEverywhere) {
   EllipseScan scan(120, kFull, {.a_mm = 60, .b_mm = 60, .x_mm = 0, .y_mm = 0}, 0.05);
   std::ranges::reverse(scan.frames);
   EXPECT_EQ(Said(scan), "");
+  EXPECT_THAT(UncheckedOrderText(Judged(scan)).value_or(""), HasSubstr("frames in any order"));
 }
 
 TEST(OppositeRays, DosesThatChangeAreNoMisfit) {
@@ -117,6 +151,7 @@ TEST(OppositeRays, AnArcWithoutThemIsNotJudged) {
   EllipseScan scan(60, 120, {}, 0.02);
   std::ranges::reverse(scan.frames);
   EXPECT_THAT(Judged(scan).not_judged, HasSubstr("legal is 200 or more"));
+  EXPECT_THAT(UncheckedOrderText(Judged(scan)).value_or(""), HasSubstr("order and columns"));
   EXPECT_EQ(Said(scan), "");
 }
 

@@ -37,7 +37,7 @@ struct Stack {
 
 TEST(WholeScan, AGoodScanHasNoFindings) {
   const Stack stack(EllipseScan(60, 360, {}, 0.003));
-  EXPECT_THAT(ScanFindings(stack.whole()), IsEmpty());
+  EXPECT_THAT(ScanFindings(stack.whole()).texts, IsEmpty());
   EXPECT_EQ(CutRowsText(stack.whole()), std::nullopt);
 }
 
@@ -45,7 +45,7 @@ TEST(WholeScan, FramesThatShowNothingAreToldOfOnce) {
   Stack stack(EllipseScan(60, 360, {}, 0.003));
   // Alike, too: that they repeat is nothing new.
   for (const int view : {7, 8, 9}) std::fill_n(stack.frame(view), stack.Pixels(), uint16_t{3});
-  EXPECT_THAT(ScanFindings(stack.whole()),
+  EXPECT_THAT(ScanFindings(stack.whole()).texts,
               ElementsAre("in 3 of 60 frames, of which the first is frame 7, all pixels of the "
                           "detector have the same value"));
   // One pixel that differs is an exposure.
@@ -58,7 +58,7 @@ TEST(WholeScan, FramesThatRepeatAreCounted) {
   for (const int view : {20, 21, 40}) {
     std::copy_n(stack.frame(view - 1), stack.Pixels(), stack.frame(view));
   }
-  EXPECT_THAT(ScanFindings(stack.whole()),
+  EXPECT_THAT(ScanFindings(stack.whole()).texts,
               ElementsAre(HasSubstr("3 of 60 frames, of which the first is frame 20")));
 }
 
