@@ -41,9 +41,9 @@ class Observer : public jobs::JobObserver {
   }
   void OnJobResumed(absl::string_view reason) override { metrics_.OnJobResumed(reason); }
   void OnDeviceLost(const std::string& device) override { metrics_.OnDeviceLost(device); }
-  void OnRefused(const absl::Status& reason) override {
-    metrics_.OnRefused(reason);
-    activity_.OnRefused(reason, absl::Now());
+  void OnRefused(const absl::Status& reason, const std::string& station_name) override {
+    metrics_.OnRefused(reason, station_name);
+    activity_.OnRefused(reason, station_name, absl::Now());
   }
   void OnAcquisitionBegan(const jobs::Job& job) override {
     if (procedure_steps_ != nullptr) procedure_steps_->OnBegan(job);
