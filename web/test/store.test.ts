@@ -97,7 +97,7 @@ test('a plane must have as many samples as it says', async () => {
 });
 
 function job(id: string, state: Job['state'], minute: number): Job {
-  return { job_id: id, state, create_time: new Date(Date.UTC(2026, 2, 1, 9, minute)).toISOString() } as Job;
+  return { job_id: id, state, warning_kinds: [] as string[], create_time: new Date(Date.UTC(2026, 2, 1, 9, minute)).toISOString() } as Job;
 }
 
 test('a scan whose frames have stopped coming is told from one that is late, and from one that is slow', async () => {
@@ -258,16 +258,24 @@ test('orders and failures are said, failures at once', () => {
   assert.deepEqual(store.announcements.map(({ text, failure }) => [text, failure]), [
     ['The volume is in the queue of PACS.', false], ['Scan of room-1: failed', true],
   ]);
+  store.takeJob({ ...job('b', 'receiving', 0), station_name: 'room-1' });
+  store.takeJob({ ...job('b', 'completed', 0), station_name: 'room-1', warning_kinds: ['frame_gap', 'air_level', 'saturated_detector'] });
+  store.takeJob({ ...job('c', 'receiving', 0), station_name: 'room-1' });
+  store.takeJob({ ...job('c', 'completed', 0), station_name: 'room-1', warning_kinds: ['frame_gap'] });
+  assert.deepEqual(store.announcements.slice(-2).map(({ text, failure }) => [text, failure]), [
+    ['Scan of room-1: completed. Its volume may be wrong: air level, saturated detector.', true], ['Scan of room-1: completed', false],
+  ]);
   for (let i = 0; i < 9; i += 1) store.say(`${i}`);
   assert.equal(store.announcements.length, 5);
   assert.equal(new Set(store.announcements.map(({ id }) => id)).size, 5);
 });
 
 test('the window is called after the job that is looked at', () => {
-  const looked = { job_id: 'j', station_name: 'Angio-1', protocol: 'fdk' };
+  const looked = { job_id: 'j', station_name: 'Angio-1', protocol: 'fdk', warning_kinds: ['frame_gap'] };
   assert.equal(jobTitle({ ...looked, state: 'completed' }), '✓ Angio-1 fdk');
   assert.equal(jobTitle({ ...looked, state: 'failed', station_name: null }), '✕ j fdk');
   assert.equal(jobTitle({ ...looked, state: 'receiving' }), '… Angio-1 fdk');
+  assert.equal(jobTitle({ ...looked, state: 'completed', warning_kinds: ['air_level'] }), '! Angio-1 fdk');
 });
 
 test('an answer that is older than what an event has told since the question does not undo it', async () => {
