@@ -8,6 +8,7 @@
 #include "server/jobs/ports.h"
 #include "server/metrics/metrics.h"
 #include "server/node/activity.h"
+#include "server/node/job_feed.h"
 #include "server/traces/exporter.h"
 
 namespace isocenter::daemon {
@@ -22,6 +23,9 @@ class Observer : public jobs::JobObserver {
   void SetProcedureSteps(dicom::ProcedureSteps* steps) { procedure_steps_ = steps; }
   /// As SetProcedureSteps.
   void SetTraces(traces::Exporter* traces) { traces_ = traces; }
+  /// Who follows the node is told that an acquisition was refused. Before acquisitions come; must
+  /// outlive them.
+  void SetFeed(node::JobFeed* feed) { feed_ = feed; }
   void OnJobAccepted(const jobs::Job& job) override {
     metrics_.OnJobAccepted(job);
     if (traces_ != nullptr) traces_->OnJobAccepted(job, absl::Now());
@@ -41,9 +45,10 @@ class Observer : public jobs::JobObserver {
   }
   void OnJobResumed(absl::string_view reason) override { metrics_.OnJobResumed(reason); }
   void OnDeviceLost(const std::string& device) override { metrics_.OnDeviceLost(device); }
-  void OnRefused(const absl::Status& reason) override {
-    metrics_.OnRefused(reason);
-    activity_.OnRefused(reason, absl::Now());
+  void OnRefused(const absl::Status& reason, const std::string& station_name) override {
+    metrics_.OnRefused(reason, station_name);
+    activity_.OnRefused(reason, station_name, absl::Now());
+    if (feed_ != nullptr) feed_->OnNodeChanged();
   }
   void OnAcquisitionBegan(const jobs::Job& job) override {
     if (procedure_steps_ != nullptr) procedure_steps_->OnBegan(job);
@@ -100,6 +105,7 @@ class Observer : public jobs::JobObserver {
   node::Activity& activity_;
   dicom::ProcedureSteps* procedure_steps_ = nullptr;
   traces::Exporter* traces_ = nullptr;
+  node::JobFeed* feed_ = nullptr;
 };
 
 }  // namespace isocenter::daemon

@@ -328,6 +328,7 @@ absl::Status Service::StartEngine() {
   ISO_ASSIGN_OR_RETURN(peers_, rpc::PeerWatch::Start(config.cluster()));
   node_ = std::make_unique<node::Node>(NodeOptions(), *engine_, *scheduler_, *table_);
   feed_ = std::make_unique<node::JobFeed>(*table_);
+  observer_->SetFeed(feed_.get());
   return absl::OkStatus();
 }
 

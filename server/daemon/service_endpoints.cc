@@ -11,7 +11,6 @@
 #include "kernels/base/status_macros.h"
 #include "server/archive/archive.h"
 #include "server/audit/trail.h"
-#include "server/base/host_name.h"
 #include "server/config/dicom_config.h"
 #include "server/config/server_config.h"
 #include "server/daemon/observer.h"
@@ -114,8 +113,7 @@ std::string WithPort(const std::string& address, int port) {
 
 node::NodeOptions Service::NodeOptions() const {
   const v1::ServerConfig& config = configuration_.config;
-  return {.server = HostName(),
-          .version = ISOCENTER_VERSION,
+  return {.version = ISOCENTER_VERSION,
           .backend = devices_->backend,
           .max_active_jobs = static_cast<int>(config.limits().max_active_jobs()),
           .scan_bytes = BytesOfUsualScan(configuration_.protocols, *results_),

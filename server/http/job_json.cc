@@ -1,5 +1,6 @@
 #include "server/http/job_json.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <type_traits>
@@ -90,6 +91,20 @@ Json GridJson(const jobs::Job& job) {
           {"direction", grid.direction}};
 }
 
+namespace {
+
+/// Each once, in the order of their first.
+Json WarningKindsJson(const std::vector<jobs::JobWarning>& warnings) {
+  Json kinds = Json::array();
+  for (const jobs::JobWarning& warning : warnings) {
+    Json kind = ValueJson(warning.kind);
+    if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(std::move(kind));
+  }
+  return kinds;
+}
+
+}  // namespace
+
 Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
   const bool completed = job.state == jobs::JobState::kCompleted;
   const std::string& study = job.result.study_instance_uid.empty()
@@ -125,6 +140,7 @@ Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
       {"frames_per_second", OptionalJson(frames_per_second)},
       {"has_preview", job.preview != nullptr},
       {"warning_count", job.warnings.size()},
+      {"warning_kinds", WarningKindsJson(job.warnings)},
       {"result", completed ? MembersJson(job.result) : Json(nullptr)}};
 }
 

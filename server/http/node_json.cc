@@ -200,7 +200,8 @@ Json RefusalsJson(const std::vector<node::Refusal>& refusals) {
   for (const node::Refusal& refusal : refusals) {
     list.push_back({{"time", TimeJson(refusal.time)},
                     {"code", CodeName(refusal.why.code())},
-                    {"message", std::string(refusal.why.message())}});
+                    {"message", std::string(refusal.why.message())},
+                    {"station_name", TextJson(refusal.station_name)}});
   }
   return list;
 }

@@ -95,7 +95,9 @@ class JobObserver {
   virtual void OnFrame(int64_t bytes) = 0;
   /// Completed, failed or cancelled; `job.result` and `job.error` are final.
   virtual void OnJobEnded(const Job& job) = 0;
-  virtual void OnRefused(const absl::Status& reason) = 0;
+  /// An acquisition got no job. `station_name`: the room as it names itself, unchecked; empty where
+  /// it had not yet said.
+  virtual void OnRefused(const absl::Status& reason, const std::string& station_name) = 0;
   /// A frame is in the spool, so long after it came.
   virtual void OnFrameSpooled(double seconds) = 0;
   virtual void OnWarning(WarningKind kind) = 0;

@@ -336,7 +336,7 @@ void Metrics::OnJobEnded(const jobs::Job& job) {
   }
 }
 
-void Metrics::OnRefused(const absl::Status& reason) {
+void Metrics::OnRefused(const absl::Status& reason, const std::string&) {
   const std::string code = absl::AsciiStrToLower(absl::StatusCodeToString(reason.code()));
   impl_->refused.Add({{"reason", code}}).Increment();
 }

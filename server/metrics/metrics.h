@@ -162,7 +162,7 @@ class Metrics : public jobs::JobObserver {
   void OnStateChanged(const jobs::Job& job, jobs::JobState from) override;
   void OnFrame(int64_t bytes) override;
   void OnJobEnded(const jobs::Job& job) override;
-  void OnRefused(const absl::Status& reason) override;
+  void OnRefused(const absl::Status& reason, const std::string& station_name) override;
   void OnFrameSpooled(double seconds) override;
   void OnWarning(jobs::WarningKind kind) override;
   void OnPrediction(const std::string& device, double predicted_seconds,

@@ -40,10 +40,11 @@ void Activity::OnJobEnded(const jobs::Job& job) {
       std::max(current_.longest_seconds_after_last_frame, job.result.seconds_after_last_frame);
 }
 
-void Activity::OnRefused(const absl::Status& why, absl::Time now) {
+void Activity::OnRefused(const absl::Status& why, const std::string& station_name, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   ++current_.refused;
-  refusals_.push_front({now, absl::Status(why.code(), why.message().substr(0, kLongestReason))});
+  refusals_.push_front({now, absl::Status(why.code(), why.message().substr(0, kLongestReason)),
+                        station_name.substr(0, kLongestStation)});
   if (refusals_.size() > kRefusals) refusals_.pop_back();
 }
 

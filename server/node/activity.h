@@ -43,6 +43,7 @@ struct ActivitySample {
 struct Refusal {
   absl::Time time;
   absl::Status why;
+  std::string station_name;  // as the room named itself; empty where it had not yet
 };
 
 /// Counts, and keeps samples of a day. Memory is bounded: about 1 MB. Thread-safe.
@@ -52,12 +53,13 @@ class Activity {
   static constexpr size_t kSamples = 24 * 360;
   static constexpr size_t kRefusals = 10;
   static constexpr size_t kLongestReason = 500;  // of a refusal, in bytes; the rest is cut off
+  static constexpr size_t kLongestStation = 64;  // likewise
 
   explicit Activity(absl::Time start) : step_begin_(start) {}
 
   void OnFrame(int64_t bytes);
   void OnJobEnded(const jobs::Job& job);
-  void OnRefused(const absl::Status& why, absl::Time now);
+  void OnRefused(const absl::Status& why, const std::string& station_name, absl::Time now);
   /// How much there is to do at this moment.
   void OnLoad(int active_jobs, int64_t queue_chunks);
   /// Ends the current step if it is long enough.

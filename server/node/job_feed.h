@@ -42,7 +42,7 @@ class JobFeed {
   JobFeed(const JobFeed&) = delete;
   JobFeed& operator=(const JobFeed&) = delete;
 
-  /// Readiness, draining or the health of a device has changed.
+  /// Readiness, draining or the health of a device has changed, or an acquisition was refused.
   void OnNodeChanged();
 
   /// The number of the newest event; 0: none yet.

@@ -165,7 +165,7 @@ std::vector<Reason> Node::ReasonsOf(const SpoolState& spool, int active_jobs) co
 }
 
 NodeStatus Node::Status() const {
-  NodeStatus status{.server = options_.server,
+  NodeStatus status{.server = options_.name,
                     .version = options_.version,
                     .backend = options_.backend,
                     .now = options_.clock(),

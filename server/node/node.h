@@ -71,13 +71,12 @@ struct NodeStatus {
 };
 
 struct NodeOptions {
-  std::string server;  // host name
   std::string version, backend;
   int max_active_jobs = 0;
   int64_t scan_bytes = 0;  // that the result of a usual scan takes in the archive
   std::function<SpoolState()> spool;
   std::function<absl::Time()> clock = absl::Now;
-  std::string name;  // in the cluster
+  std::string name;  // cluster.node_name, by which it is called everywhere
   std::function<int64_t()> archive_free_bytes = [] { return int64_t{0}; };
   /// Nothing: this node neither has a keeper nor is one.
   std::function<std::optional<Replication>()> replication = [] { return std::nullopt; };

@@ -40,7 +40,7 @@ absl::Status AcquisitionStream::Admit() {
   absl::StatusOr<CallerQuotas::Place> place =
       shared_.guard.quotas().Enter(permit_.account, CallKind::kAcquisition);
   if (!place.ok()) {
-    shared_.observer.OnRefused(place.status());
+    shared_.observer.OnRefused(place.status(), "");
     permit_.Record(audit::Action::kAcquire, jobs::Job(), place.status());
     return place.status();
   }
@@ -92,7 +92,7 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
     if (job_id_.empty()) {
       // A job that is asked for and does not exist is nobody's exposure.
       if (asked_for_.empty() || !absl::IsNotFound(why)) {
-        shared_.observer.OnRefused(jobs::Publishable(why));
+        shared_.observer.OnRefused(jobs::Publishable(why), station_name_);
       }
       const absl::StatusOr<jobs::JobSnapshot> asked_for = shared_.table.Get(asked_for_);
       permit_.Record(audit::Action::kAcquire, asked_for.ok() ? **asked_for : jobs::Job(), why);

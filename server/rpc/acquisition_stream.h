@@ -130,8 +130,9 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   bool began_job_ ABSL_GUARDED_BY(mutex_) = false;  // and did not go on with one
   bool is_proven_ ABSL_GUARDED_BY(mutex_) = false;  // AcceptedJob::is_proven
   int64_t frame_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::string job_id_ ABSL_GUARDED_BY(mutex_);     // empty until accepted
-  std::string asked_for_ ABSL_GUARDED_BY(mutex_);  // the job that a resumption names
+  std::string job_id_ ABSL_GUARDED_BY(mutex_);        // empty until accepted
+  std::string asked_for_ ABSL_GUARDED_BY(mutex_);     // the job that a resumption names
+  std::string station_name_ ABSL_GUARDED_BY(mutex_);  // of the header, unchecked
   jobs::JobTable::Subscription subscription_ ABSL_GUARDED_BY(mutex_);
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;

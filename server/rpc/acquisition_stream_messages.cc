@@ -113,6 +113,7 @@ absl::Status AcquisitionStream::HandleResume(const v1::Resume& resume) {
     if (phase_ == Phase::kClosed) return absl::OkStatus();
     phase_ = Phase::kPlanning;
     asked_for_ = resume.job_id();
+    station_name_ = resume.header().station_name();
   }
   pipeline::ResumeRequest request{.job_id = resume.job_id(), .caller = permit_.identity};
   if (resume.has_header()) {
@@ -123,6 +124,10 @@ absl::Status AcquisitionStream::HandleResume(const v1::Resume& resume) {
 }
 
 absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header) {
+  {
+    absl::MutexLock lock(&mutex_);
+    station_name_ = header.station_name();
+  }
   ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request, TranslateNew(header, shared_));
   request.caller = permit_.identity;
   request.trace_parent = TraceParentOf(*call_);

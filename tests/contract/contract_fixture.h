@@ -70,8 +70,7 @@ class ContractTest : public ::testing::Test {
     if (change) change(config);
     protocols_ = *config::ProtocolBook::Make(config);
     node_ = std::make_unique<node::Node>(
-        node::NodeOptions{.server = "node-1",
-                          .version = "1.2.3",
+        node::NodeOptions{.version = "1.2.3",
                           .backend = "reference",
                           .max_active_jobs = service_.options.max_active_jobs,
                           .spool = [] { return node::SpoolState{.disk_free_bytes = 1}; },

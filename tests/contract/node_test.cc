@@ -106,7 +106,7 @@ TEST_F(NodeContractTest, OtherNodesAreTold) {
 
 TEST_F(NodeContractTest, SaysWhatItIs) {
   const v1::NodeStatus status = Status();
-  EXPECT_EQ(status.server(), "node-1");
+  EXPECT_EQ(status.server(), "recon1");
   EXPECT_EQ(status.version(), "1.2.3");
   EXPECT_TRUE(status.ready());
   EXPECT_FALSE(status.has_drain());

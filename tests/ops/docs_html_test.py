@@ -68,10 +68,11 @@ class DocsHtmlTest(unittest.TestCase):
         self.assertRegex(page, r'<td role="cell" data-label="page">Overview</td>\n<td role="cell" data-label="shows">rooms, active jobs')
         for page in self.folder.rglob("*.html"):
             for table in re.findall(r'<div class="table prose">(.*?)</div>', page.read_text(), re.S):
-                heads = [re.sub("<[^>]+>", "", head) for head in re.findall(r'<th role="columnheader"[^>]*>(.*?)</th>', table, re.S)]
+                heads = [re.sub("<[^>]+>", "", head) for head in re.findall(r'<(?:th role="columnheader"|td role="cell"(?! data-label))[^>]*>(.*?)</t[hd]>', table, re.S)]
                 for row in re.findall(r'<tr role="row">(.*?)</tr>', table, re.S)[1:]:
                     labels = [html.unescape(label) for label in re.findall(r'<td role="cell" data-label="([^"]*)"', row)]
                     self.assertEqual([" ".join(html.unescape(head).split()) for head in heads], labels, page)
+            self.assertNotRegex(page.read_text(), "<th[^>]*></th>", page)
         self.assertNotIn("prose", (self.folder / "rabbitct.html").read_text().partition("<h2")[0])
 
     def test_a_path_is_there_or_is_said_to_be_of_the_sources(self):

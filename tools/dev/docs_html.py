@@ -114,8 +114,10 @@ PAGE = """\
 <a class="to-pages" href="#all-pages">All pages</a>
 <label>Search <input type="search" id="docs-search"></label>
 </header>
+<section aria-label="What the search found">
 <p id="docs-number" role="status"></p>
 <ul id="docs-found" aria-label="Found"></ul>
+</section>
 <div class="layout">
 <nav id="all-pages" aria-label="All pages">
 {navigation}
@@ -258,12 +260,17 @@ def table_of(found):
     heads = [" ".join(html.unescape(re.sub("<[^>]+>", "", head)).split()) for head in re.findall(r"<th[^>]*>(.*?)</th>", rows[0], flags=re.S)]
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, flags=re.S) for row in rows[1:]]
     if not any(len(plain(cell)) >= SENTENCE for row in cells for cell in row):
-        return f'<div class="table">{table}</div>'
+        return f'<div class="table">{without_empty_heads(table)}</div>'
     columns = iter(html.escape(head, quote=True) for _ in cells for head in heads)
     table = re.sub(r"<td", lambda _: f'<td role="cell" data-label="{next(columns)}"', table)
     for tag, role in (("table", "table"), ("thead", "rowgroup"), ("tbody", "rowgroup"), ("tr", "row"), ("th", "columnheader")):
         table = re.sub(rf"<{tag}(?=[ >])", f'<{tag} role="{role}"', table)
-    return f'<div class="table prose">{table}</div>'
+    return f'<div class="table prose">{without_empty_heads(table)}</div>'
+
+
+def without_empty_heads(table):
+    """The corner of a table whose rows have names is a cell: a head says something."""
+    return table.replace('<th role="columnheader"></th>', '<td role="cell"></td>').replace("<th></th>", "<td></td>")
 
 
 def linked_heading(found):

@@ -5,7 +5,7 @@ const STOP = new Set('a an and are as at be by can do does for from how i in is 
 // Beginnings of words that mean the same here.
 const SAME = [
   ['anonymi', 'deidentif', 'pseudonym'], ['artifact', 'artefact'], ['color', 'colour'], ['center', 'centre'], ['gray', 'grey'],
-  ['firewall', 'port'],
+  ['firewall', 'port'], ['keyboard', 'keys'], ['phone', 'telephone'],
 ];
 const EXCERPT = 140;
 const BEFORE = 50;
@@ -29,6 +29,33 @@ function formsOf(word) {
   return [...new Set([one, ...same])];
 }
 
+// Whether one letter too many, too few, another or two that have changed places make one of the other.
+function nearly(a, b) {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let begin = 0;
+  while (begin < a.length && a[begin] === b[begin]) begin += 1;
+  const rest = (text, from) => text.slice(from);
+  return rest(a, begin + 1) === rest(b, begin + 1) || rest(a, begin + 1) === rest(b, begin) || rest(a, begin) === rest(b, begin + 1)
+    || (a[begin] === b[begin + 1] && a[begin + 1] === b[begin] && rest(a, begin + 2) === rest(b, begin + 2));
+}
+
+// Shorter words are near to too many others.
+const SHORTEST_CORRECTED = 4;
+const MOST_CORRECTIONS = 3;
+
+// What is looked for in place of a word that no section has: the words of the pages that are nearly it, the most frequent first.
+function corrected(sections, word) {
+  if (word.length < SHORTEST_CORRECTED) return [word];
+  const counts = new Map();
+  for (const { page, heading, text } of sections) {
+    for (const other of plainOf(`${page} ${heading} ${text}`).split(' ')) if (nearly(word, other)) counts.set(other, (counts.get(other) ?? 0) + 1);
+  }
+  const near = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MOST_CORRECTIONS).map(([other]) => other);
+  return near.length > 0 ? near.flatMap(formsOf) : [word];
+}
+
+const isKnown = (sections, forms) => sections.some(({ page, heading, text }) => has(plainOf(`${page} ${heading} ${text}`), forms) > 0);
+
 // How well a text has a word: 2 as it is, or as its plural; 1 at the beginning of another; 0 not.
 function has(text, forms) {
   let best = 0;
@@ -47,7 +74,7 @@ const times = (text, word) => ` ${text}`.split(` ${word}`).length - 1;
 const isLast = (href) => /^(adr\/|performance\.html|papers\.html|index\.html#decisions)/.test(href);
 
 // Pages for those who use it, and above all what words mean and what helps; formats are for programs.
-const bonus = (href) => (/^(glossary|troubleshooting|runbook)/.test(href) ? 5 : href.startsWith('user-guide/') ? 2 : href.startsWith('formats/') ? -4 : 0);
+const bonus = (href) => (/^(glossary|troubleshooting|runbook)/.test(href) ? 5 : href.startsWith('user-guide/operator-page') ? 4 : href.startsWith('user-guide/') ? 2 : href.startsWith('formats/') ? -4 : 0);
 
 // How well a section answers; 0: it has not enough of the words.
 function score(section, words, phrases, enough) {
@@ -67,7 +94,7 @@ function score(section, words, phrases, enough) {
 // Sections for what was typed, best first; where none has all words, those with most of them.
 function find(sections, typed) {
   const typedWords = wordsOf(typed);
-  const words = typedWords.map(formsOf);
+  const words = typedWords.map((word) => (isKnown(sections, formsOf(word)) ? formsOf(word) : corrected(sections, word)));
   const phrases = [typedWords.join(' '), lowered(typed)];
   for (let enough = words.length; enough > 0; enough -= 1) {
     const found = sections

@@ -67,6 +67,72 @@ export const attentionScenarios = {
     await eventually('nothing needs attention', async () => (await page.locator('.attention').count()) === 0);
   },
 
+  async 'a volume that may be wrong is told from a good one wherever its job is named, aloud, and before it is sent'({ page, open, server }) {
+    const kinds = ['frame_gap', 'air_level', 'saturated_detector'];
+    const warnings = [
+      { kind: 'frame_gap', frame_index: 17, text: 'frame 17 is missing and is blended' },
+      { kind: 'air_level', frame_index: null, text: 'the rows end at 41000 counts in air, where i0_counts is 60000' },
+      { kind: 'saturated_detector', frame_index: 3, text: '47.0 % of the pixels are saturated at 65535 counts' },
+    ];
+    server.detailOver = { warnings };
+    await open('#/');
+    await shown(page.locator(`tr[data-job="${LIVE}"]`));
+    server.change(LIVE, { state: 'completed', end_time: new Date().toISOString(), result: server.jobs.get(DONE).result, warning_count: 3, warning_kinds: kinds, progress: { frames_received: 400 } });
+    await page.getByRole('log', { name: 'What has failed' }).getByText('Scan of AXIOM-2, head_soft: completed. Its volume may be wrong: air level, saturated detector.').waitFor({ state: 'attached' });
+    const attention = page.getByRole('region', { name: 'Needs attention' });
+    await shown(attention.getByText(/The volume of AXIOM-2, head_soft, .* may be wrong: air level, saturated detector/));
+    await shown(page.getByRole('article', { name: 'Room AXIOM-2' }).getByText('may be wrong'));
+    await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText('Completed, may be wrong'));
+    // Frames that were bridged say nothing against a volume.
+    await shown(page.locator(`tr[data-job="${DONE}"]`).getByText(/^.?Completed$/));
+    assert.deepEqual(await violations(page, { contrast: true }), []);
+    await open('#/jobs');
+    await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText('Completed, may be wrong'));
+    await attention.waitFor({ state: 'detached' });
+    await page.locator(`tr[data-job="${LIVE}"]`).getByRole('link').click();
+    await eventually('the title', async () => /^! AXIOM-2 head_soft/.test(await page.title()) || page.title());
+    const banner = page.getByRole('region', { name: 'Why this volume may be wrong' });
+    await shown(banner.getByText(/47\.0 % of the pixels are saturated/));
+    assert.equal(await banner.getByText(/frame 17/).count(), 0);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await shown(dialog.getByText(/^AXIOM-2, head_soft, /));
+    await shown(dialog.getByText('This volume may be wrong.'));
+    await shown(dialog.getByText(/i0_counts is 60000/));
+    await page.keyboard.press('Escape');
+    await open('#/jobs?text=AXIOM');
+    await page.getByRole('button', { name: 'Send these' }).click();
+    await shown(page.getByRole('dialog').getByText('1\u202fvolume of these may be wrong:'));
+    await page.keyboard.press('Escape');
+    // Until a later scan of the room went well.
+    const good = { ...server.jobs.get(LIVE), job_id: '20260301T093500-good0012', create_time: new Date().toISOString(), warning_count: 0, warning_kinds: [] };
+    server.jobs.set(good.job_id, good);
+    server.send('job', good);
+    await open('#/');
+    await shown(page.locator(`tr[data-job="${good.job_id}"]`));
+    await eventually('no more', async () => (await attention.getByText('may be wrong').count()) === 0);
+  },
+
+  async 'refused acquisitions: of which room and why, on the first screen, until the room gets a job'({ page, open, server }) {
+    const history = server.history;
+    const at = (minutes) => new Date(Date.now() - 60_000 * minutes).toISOString();
+    server.history = (...asked) => ({ ...history(...asked), last_refusals: [
+      { time: at(1), station_name: 'Zeego left', code: 'NOT_FOUND', message: "there is no protocol 'head_sfot'" },
+      { time: at(2), station_name: 'Zeego left', code: 'NOT_FOUND', message: 'the one before' },
+      { time: at(3), station_name: 'AXIOM-1', code: 'RESOURCE_EXHAUSTED', message: 'as many minutes ago as another room' },
+      { time: at(30), station_name: 'Old', code: 'RESOURCE_EXHAUSTED', message: 'long ago' },
+    ] });
+    await open('#/');
+    const attention = page.getByRole('region', { name: 'Needs attention' });
+    await shown(attention.getByText(/^An acquisition of Zeego left was refused, .*: there is no protocol 'head_sfot'/));
+    await shown(attention.locator('a[href="docs/runbook.html#isocenterrefusing"]'));
+    for (const text of ['the one before', 'long ago']) assert.equal(await attention.getByText(text).count(), 0, text);
+    const scan = { ...server.jobs.get(LIVE), job_id: '20260301T093600-next0013', station_name: 'Zeego left', create_time: new Date().toISOString() };
+    server.jobs.set(scan.job_id, scan);
+    server.send('job', scan);
+    await eventually('it is no matter any more', async () => (await attention.getByText(/Zeego left was refused/).count()) === 0);
+  },
+
   async 'a broken stream: lists and the job say that it waits for its console, and until when'({ page, open, server }) {
     await open('#/');
     await shown(page.locator(`tr[data-job="${LIVE}"]`));

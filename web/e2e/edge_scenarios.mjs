@@ -132,7 +132,7 @@ export const edgeScenarios = {
       const sampled = history(...asked);
       sampled.refused[3] = 2;
       sampled.last_refusals = ['2026-03-01T09:30:05.123Z', '2026-03-01T09:29:05.123Z', '2026-02-28T09:29:05.123Z'].map(
-        (time) => ({ time, code: 'RESOURCE_EXHAUSTED', message: '1 place among the active jobs is needed; 0 are free of 16' }),
+        (time) => ({ time, station_name: 'Zeego left', code: 'RESOURCE_EXHAUSTED', message: '1 place among the active jobs is needed; 0 are free of 16' }),
       );
       return sampled;
     };
@@ -142,6 +142,7 @@ export const edgeScenarios = {
     await shown(page.getByText('2 acquisitions were refused in this time'));
     const refusals = page.getByRole('list', { name: 'Last refusals' }).getByRole('listitem');
     await eventually('both refusals', async () => (await refusals.count()) === 2);
+    await shown(refusals.getByText('Zeego left: '));
     await shown(link(page, 'runbook.html#isocenterrefusing'));
     await open('#/node');
     await shown(page.locator('.reasons').locator('a[href="docs/user-guide/operator.html#take-a-node-out-of-service"]'));

@@ -8,7 +8,7 @@ export function job(over) {
     job_id: 'JOB', state: 'completed', job_class: 'live', protocol: 'head_soft', station_name: 'AXIOM-1', accession_number: 'A1234',
     study_instance_uid: '2.25.329800735698586629295641978511506172918', pair_id: null, pair_role: 'none', refines_job_id: null, second_pass: null,
     source_job_ids: [], create_time: iso(Date.now() - 60_000), end_time: null, deadline: null, predicted_finish_time: null,
-    awaits_console_until_time: null, error: null, frames_per_second: null, has_preview: false, warning_count: 0, result: null, ...rest,
+    awaits_console_until_time: null, error: null, frames_per_second: null, has_preview: false, warning_count: 0, warning_kinds: [], result: null, ...rest,
     progress: {
       frames_received: 0, frames_backprojected: 0, frames_total: 400, frames_lost: 0, slices_exported: 0, slices_total: 96,
       iterations_done: 0, iterations_total: 0, refined_fraction: 0, ...progress,
@@ -50,7 +50,7 @@ export function jobs(now) {
       refines_job_id: '20260301T092900-done0003', create_time: iso(now - 31_000), predicted_finish_time: iso(now + 44_000),
       progress: { ...ALL, slices_exported: 0, iterations_done: 6, iterations_total: 20, refined_fraction: 0.32 },
     }),
-    ended(2, { job_id: '20260301T092900-done0003', warning_count: 2 }),
+    ended(2, { job_id: '20260301T092900-done0003', warning_count: 2, warning_kinds: ['frame_gap', 'dose_dip'] }),
     ended(9, { job_id: '20260301T092200-refd0004', refines_job_id: '20260301T092900-done0003', protocol: 'fdk_then_pwls_tv', job_class: 'interactive',
       result: result({ kernel_gups: null, whole_gups: null, seconds_after_last_frame: null,
         timings_seconds: { ...NO_TIME, upload: 0.4, backproject: 1.1, refine: 21.4, export: 1.2, total: 24.1 } }),

@@ -127,6 +127,24 @@ export const lookScenarios = {
     assert.ok(y < 280, `the picture begins after ${y} pixels`);
   },
 
+  async 'size: a wall of 2560 pixels has larger type, and the overview fills it'({ page, open }) {
+    const type = () => page.locator('#recent').evaluate((element) => parseFloat(getComputedStyle(element).fontSize));
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await open('#/');
+    await shown(page.locator('.plot'));
+    assert.equal(await type(), 15);
+    await page.setViewportSize({ width: 1920, height: 1000 });
+    await eventually('as before', async () => Math.abs(await type() - 15) < 0.1 || type());
+    await page.setViewportSize({ width: 2560, height: 1300 });
+    await eventually('a third larger', async () => Math.abs(await type() - 20) < 0.1 || type());
+    const { width } = await page.locator('.overview').boundingBox();
+    assert.ok(width > 2450, `it is ${width} pixels wide`);
+    await eventually('plots, too', async () => {
+      const [figure, canvas] = await Promise.all(['.plot', '.plot canvas'].map((what) => page.locator(what).first().evaluate((element) => element.clientWidth || element.getBoundingClientRect().width)));
+      return Math.abs(figure - canvas) < 3 || [figure, canvas];
+    });
+  },
+
   async 'contrast: text in both colours is readable (WCAG AA)'({ page, open }) {
     const screens = {
       '#/': 'Devices', '#/node': 'Queue', '#/dicom': 'DICOM destinations', [job(DONE, 'details')]: 'Warnings', [job(FAILED)]: 'Zeego left head_soft',

@@ -23,6 +23,10 @@ export class MockServer {
     this.tokens = tokens;
     this.provider = provider;
     this.sessions = new Map();
+    // Another after a restart.
+    this.csrfToken = 'c5rf';
+    // Who signs in by token.
+    this.person = 'ward 3';
     const now = Date.now();
     this.startTime = now - 12_605_000;
     this.jobs = new Map(fixtures.jobs(now).map((job) => [job.job_id, job]));
@@ -142,7 +146,7 @@ export class MockServer {
   }
 
   session(request) {
-    if (Object.keys(this.tokens).length === 0 && !this.provider) return { name: 'loopback', role: 'operator', via: 'loopback', csrf_token: 'c5rf', expires_time: null };
+    if (Object.keys(this.tokens).length === 0 && !this.provider) return { name: 'loopback', role: 'operator', via: 'loopback', csrf_token: this.csrfToken, expires_time: null };
     const id = /isocenter_session=(\w+)/.exec(request.headers.cookie ?? '')?.[1];
     return this.sessions.get(id) ?? null;
   }
@@ -150,7 +154,7 @@ export class MockServer {
   // Its cookie.
   newSession(name, role, via) {
     const id = `s${this.sessions.size + 1}`;
-    this.sessions.set(id, { name, role, via, csrf_token: 'c5rf', expires_time: new Date(Date.now() + 43_200_000).toISOString() });
+    this.sessions.set(id, { name, role, via, csrf_token: this.csrfToken, expires_time: new Date(Date.now() + 43_200_000).toISOString() });
     return `isocenter_session=${id}; HttpOnly; SameSite=Strict; Path=/`;
   }
 
@@ -179,7 +183,7 @@ export class MockServer {
     if (path === 'session' && request.method === 'POST') {
       const role = this.tokens[body.token];
       if (!role) throw new Refusal(401, 'UNAUTHENTICATED', 'this token is not known');
-      response.setHeader('Set-Cookie', this.newSession('ward 3', role, 'token'));
+      response.setHeader('Set-Cookie', this.newSession(this.person, role, 'token'));
       return json(this.sessionBody([...this.sessions.values()].at(-1)));
     }
     if (!session) throw new Refusal(401, 'UNAUTHENTICATED', 'sign in first');

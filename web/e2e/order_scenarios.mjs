@@ -27,6 +27,22 @@ export const orderScenarios = {
     }
   },
 
+  async 'a restart of the service: a page that was open goes on with the new token by itself, and asks for each thing once'({ page, open, server, allow }) {
+    allow(/403/);
+    await open('#/node');
+    await shown(page.getByText('Live', { exact: true }));
+    server.csrfToken = 'another';
+    for (const stream of server.streams) stream.end();
+    await page.getByRole('button', { name: 'Drain' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
+    await shown(page.getByText('Drained', { exact: true }));
+    assert.deepEqual(server.changes, ['POST node:drain']);
+    assert.equal(await page.getByText(/CSRF/).count(), 0);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await eventually('it resumes', () => server.changes.length === 2 || server.changes);
+  },
+
   async 'send: to a destination that is configured'({ page, open, server }) {
     await open(job(DONE));
     await page.getByRole('button', { name: 'Send', exact: true }).click();

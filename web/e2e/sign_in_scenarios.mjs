@@ -63,6 +63,20 @@ export const signInScenarios = {
     assert.equal(await page.getByText('Your session has ended.').count(), 0, 'who signs out knows');
   },
 
+  async 'sign-in: the bar is no wider than the window, and low on a telephone, whoever has signed in'({ page, open, server, allow }) {
+    allow(/401/);
+    server.person = 'Anna Maria Zimmermann-Oberhuber';
+    await signIn(page, open, 'o-token');
+    for (const [width, height, most] of [[320, 640, 160], [390, 844, 110], [640, 360, 50], [667, 375, 50], [740, 360, 50], [844, 390, 50], [932, 430, 50], [1001, 800, 50], [1024, 768, 50], [1100, 800, 50], [1280, 800, 50]]) {
+      await page.setViewportSize({ width, height });
+      const { scroll, bar } = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, bar: document.querySelector('header.bar').getBoundingClientRect().height }));
+      assert.ok(scroll <= width, `${scroll} pixels in a window of ${width}`);
+      assert.ok(bar <= most, `the bar is ${bar} pixels high at ${width} x ${height}`);
+      const { x, width: button } = await page.getByRole('button', { name: 'Sign out' }).boundingBox();
+      assert.ok(x + button <= width, `Sign out ends at ${x + button} of ${width}`);
+    }
+  },
+
   async 'roles: a viewer changes nothing, an administrator may delete'({ page, open, server, allow }) {
     allow(/404/); // what the job's page still asks for while it is being deleted
     await signIn(page, open, 'v-token', `#/jobs/${LIVE}`);
@@ -76,6 +90,8 @@ export const signInScenarios = {
     await page.keyboard.press('Enter');
     await page.goto(page.url().replace(/#.*/, `#/jobs/${DONE}`));
     await page.getByRole('button', { name: 'Delete job' }).click();
+    await page.getByRole('dialog').getByText(/^AXIOM-1, head_soft, .*/).waitFor();
+    await page.getByRole('dialog').getByText(DONE).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete job' }).click();
     await page.getByRole('heading', { name: 'Jobs' }).waitFor();
     assert.ok(server.changes.includes(`DELETE jobs/${DONE}`));

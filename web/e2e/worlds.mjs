@@ -39,7 +39,7 @@ export function crowd(server) {
     const job_id = `20260301T${String(100000 + i)}-${String(i).padStart(8, '0')}`;
     server.jobs.set(job_id, job({
       job_id, station_name: rooms[i % 50], create_time: ago(begin), protocol: i % 7 === 2 ? `${UNBROKEN.toLowerCase()}_protocol` : 'head_soft',
-      warning_count: i % 9 === 0 ? 3 : 0,
+      warning_count: i % 9 === 0 ? 3 : 0, warning_kinds: i % 9 === 0 ? ['frame_gap'] : [],
       ...(active ? {
         state: i % 3 === 2 ? 'reconstructing' : 'receiving', frames_per_second: i % 3 === 2 ? null : 29.7, progress: { frames_received: 20 * i },
         predicted_finish_time: ago(-5 - i), deadline: ago(-20),

@@ -98,6 +98,18 @@ test('silence for 15 s counts as gone', async () => {
   connection.stop();
 });
 
+test('a stream that is shared tells of its silence', async () => {
+  const server = new Server();
+  const { links, connection } = started(server);
+  await settle();
+  server.up = false;
+  server.stream!.error(new DOMException('silent', 'TimeoutError'));
+  await settle();
+  const link = links.at(-1)!;
+  assert.match(link.kind === 'gone' ? link.message : link.kind, /silent for 15 s/);
+  connection.stop();
+});
+
 test('events that are held back are replaced by asking every 2 s, and welcome later', async () => {
   const server = new Server();
   server.held = true;

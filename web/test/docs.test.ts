@@ -71,7 +71,29 @@ test('search: guides before decisions, whole words before beginnings, words that
   assert.deepEqual(hrefs('artifacts'), ['user-guide/pacs.html']);
   assert.deepEqual(hrefs('firewall'), ['security.html']);
   assert.deepEqual(hrefs('what does late mean'), ['user-guide/operator-page.html', 'user-guide/pacs.html']);
-  assert.deepEqual(hrefs('oken'), [], 'not within words');
+  assert.deepEqual(hrefs('ken'), [], 'not within words');
+});
+
+test('search: a word with a slip of one letter is looked for as the nearest that there is', () => {
+  for (const slip of ['tokne', 'tokn', 'tokken', 'tokan']) assert.deepEqual(hrefs(slip), ['security.html', 'adr/0018.html'], slip);
+  assert.deepEqual(hrefs('artefcat'), ['user-guide/pacs.html']);
+  assert.deepEqual(hrefs('zoken wrongg'), ['security.html', 'adr/0018.html'], 'the one that is near to something');
+  assert.deepEqual(hrefs('tkkn'), []);
+});
+
+test('search: words of the page lead to its guide or to troubleshooting', () => {
+  const guide = readFileSync(new URL('docs/user-guide/operator-page.md', TREE), 'utf8');
+  const own = guide.split(/^#+ /m).slice(1).map((part) => {
+    const [heading = '', ...text] = part.split('\n');
+    return { page: 'The operator page', heading, text: text.join(' '), href: `user-guide/operator-page.html#${anchor(heading)}` };
+  });
+  const others: Section[] = [
+    { page: 'Runbook', heading: 'IsocenterKeeperLost', text: 'Frames are lost where a keeper is lost: frames, lost frames.', href: 'runbook.html#isocenterkeeperlost' },
+    { page: 'Troubleshooting', heading: 'The command line', text: 'to cancel a scan, scan again; the volume may be wrong', href: 'troubleshooting.html#the-command-line' },
+  ];
+  for (const [typed, heading] of [['frame lost', 'frames-lost'], ['keyboard', 'keyboard'], ['volume may be wrong', 'a-volume-that-may-be-wrong'], ['how do I cancel a scan', 'cancel-a-scan-delete-a-job']]) {
+    assert.equal(search().find([...others, ...own], typed!).sections[0]?.href, `user-guide/operator-page.html#${heading}`, typed);
+  }
 });
 
 test('search: where no section has all words, those with most of them', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Grid } from '../src/api/types.ts';
+import { showsBlocks } from '../src/viewer/draw.ts';
 import * as g from '../src/viewer/geometry.ts';
 
 const GRID: Grid = {
@@ -108,4 +109,18 @@ test('grids are compared by where their voxels are', () => {
   assert.ok(g.sameGrid(GRID, { ...GRID, direction: [] }));
   assert.ok(!g.sameGrid(GRID, { ...GRID, nx: 121 }));
   assert.ok(!g.sameGrid(GRID, { ...GRID, origin_mm: [-30, -50, -78] }));
+});
+
+test('a plane is interpolated in windows of any size, and shows voxels as blocks only from four times on where they are large', () => {
+  const plane = g.planeOf({ ...GRID, nx: 96, ny: 96, nz: 96, spacing_mm: [1, 1, 1] }, 'axial');
+  const view = g.fittingView(plane);
+  const blocks = (size: number, zoom: number, ratio = 1) => showsBlocks(plane, { ...view, zoom }, { width: size * ratio, height: size * ratio }, ratio);
+  for (const size of [300, 600, 1200, 2400]) assert.equal(blocks(size, 1), false, `${size} pixels`);
+  assert.equal(blocks(480, 3.9), false);
+  assert.equal(blocks(480, 4), true);
+  assert.equal(blocks(300, 4), false, 'voxels of 12.5 pixels');
+  assert.equal(blocks(300, 6), true);
+  // Whatever the pixels of a screen are.
+  assert.equal(blocks(300, 4, 2), false);
+  assert.equal(blocks(480, 4, 2), true);
 });

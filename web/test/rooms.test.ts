@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Job } from '../src/api/types.ts';
-import { finishOf, rateOf } from '../src/lib/progress.ts';
-import { brokenOff, shownOf } from '../src/lib/rooms.ts';
+import { finishOf, finishTime, rateOf } from '../src/lib/progress.ts';
+import { brokenOff, doubtfulScans, refusedLately, shownOf } from '../src/lib/rooms.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 const scan = (job_id: string, state: Job['state'], minutes: number, over: Partial<Job> = {}) => ({
-  job_id, state, create_time: new Date(NOW - 60_000 * minutes).toISOString(), refines_job_id: null, pair_role: 'none', awaits_console_until_time: null, ...over,
+  job_id, state, create_time: new Date(NOW - 60_000 * minutes).toISOString(), refines_job_id: null, pair_role: 'none', warning_kinds: [], awaits_console_until_time: null, ...over,
 }) as Job;
 const waiting = { awaits_console_until_time: new Date(NOW + 60_000).toISOString() };
 const ids = (jobs: Job[]) => jobs.map(({ job_id }) => job_id);
@@ -36,9 +36,37 @@ test('until a later scan went well, or a day has gone by; failed refinements are
 });
 
 test('a scan that waits for its console has neither a rate nor an end', () => {
-  const job = { frames_per_second: 29.8, predicted_finish_time: new Date(NOW - 17_000).toISOString() };
+  const job = { ...scan('a', 'reconstructing', 1), frames_per_second: 29.8, predicted_finish_time: new Date(NOW - 17_000).toISOString() };
   assert.equal(rateOf({ ...job, awaits_console_until_time: null }), 29.8);
   assert.match(finishOf({ ...job, awaits_console_until_time: null }, NOW), /17.s late/);
   assert.equal(rateOf({ ...job, ...waiting }), null);
   assert.equal(finishOf({ ...job, ...waiting }, NOW), '');
+});
+
+test('where frames come slower than was predicted, the end is as far away as they take', () => {
+  const at = new Date(NOW + 1_000).toISOString();
+  const progress = { frames_received: 35, frames_lost: 0, frames_total: 160 } as Job['progress'];
+  const job = scan('a', 'receiving', 1, { frames_per_second: 5, predicted_finish_time: at, progress });
+  assert.equal(finishTime(job, NOW), new Date(NOW + 25_000).toISOString());
+  assert.match(finishOf(job, NOW), /^finishes in 25.s$/);
+  assert.equal(finishTime({ ...job, frames_per_second: 500 }, NOW), at, 'the volume is not there with the last frame');
+  assert.equal(finishTime({ ...job, frames_per_second: null }, NOW), at);
+  assert.equal(finishTime({ ...job, state: 'reconstructing' }, NOW), at);
+  assert.equal(finishTime({ ...job, predicted_finish_time: null }, NOW), null);
+});
+
+test('a scan whose volume may be wrong stays until a later one of the room went well, or a day has gone by', () => {
+  const of = (id: string, minutes: number, kinds: string[], over: Partial<Job> = {}) => scan(id, 'completed', minutes, { station_name: 'A', warning_kinds: kinds, ...over });
+  const wrong = of('wrong', 9, ['frame_gap', 'air_level']);
+  assert.deepEqual(ids(doubtfulScans([wrong, of('bridged', 20, ['frame_gap']), of('other', 2, [], { station_name: 'B' })], NOW)), ['wrong']);
+  assert.deepEqual(ids(doubtfulScans([wrong, of('again', 3, ['air_level'])], NOW)), ['again', 'wrong']);
+  assert.deepEqual(ids(doubtfulScans([wrong, of('good', 3, ['frame_gap'])], NOW)), []);
+  assert.deepEqual(ids(doubtfulScans([of('old', 60 * 25, ['air_level']), { ...wrong, state: 'failed' }, { ...wrong, refines_job_id: 'x' }], NOW)), []);
+});
+
+test('of each room the last refusal of the last minutes, until it got a job', () => {
+  const refusal = (station_name: string | null, minutes: number) => ({ station_name, time: new Date(NOW - 60_000 * minutes).toISOString(), code: 'UNAVAILABLE', message: '' });
+  const refusals = [refusal('A', 1), refusal('A', 2), refusal('B', 3), refusal(null, 4), refusal('C', 11)];
+  assert.deepEqual(refusedLately(refusals, [], NOW), [refusals[0], refusals[2], refusals[3]]);
+  assert.deepEqual(refusedLately(refusals, [scan('a', 'receiving', 0, { station_name: 'A' }), scan('b', 'receiving', 5, { station_name: 'B' })], NOW), [refusals[2], refusals[3]]);
 });

@@ -129,9 +129,9 @@ test('refusals, ends, silence and a server that cannot be reached are told to al
   const silent = await follow();
   await source.say('hello', { resumed: false, status: {} }, 'r-1');
   await clock.advance(14_000);
-  assert.notDeepEqual(silent.told.at(-1), { kind: 'end' });
+  assert.equal(silent.told.at(-1)?.kind, 'text');
   await clock.advance(1_100);
-  assert.deepEqual(silent.told.at(-1), { kind: 'end' });
+  assert.deepEqual(silent.told.at(-1), { kind: 'silent' });
 });
 
 test('a later window whose greeting fails tries again, the others stay', async () => {
@@ -174,6 +174,18 @@ test('a window reads the shared stream as if it were its own, and leaves it when
   assert.equal((await events('r-1', new AbortController().signal)).status, 401);
   source.code = 0;
   await assert.rejects(events('r-1', new AbortController().signal), /cannot be reached/);
+});
+
+test('a window hears that the shared stream has fallen silent, rather than that the server closed it', async () => {
+  const { source, stream, clock } = shared();
+  const asked = sharedEvents(() => channelTo(stream), never)(null, new AbortController().signal);
+  await settle();
+  await source.say('hello', { resumed: false, status: {} }, 'r-1');
+  const reader = (await asked).body!.getReader();
+  await reader.read();
+  const silent = assert.rejects(reader.read(), { name: 'TimeoutError' });
+  await clock.advance(15_100);
+  await silent;
 });
 
 test('where there is no shared worker, or its script cannot be had, a window has a stream of its own', async () => {

@@ -31,6 +31,53 @@ test('changing calls carry the CSRF token of the session, reading ones do not', 
   assert.deepEqual(seen, [['GET api/v1/session', null], ['GET api/v1/jobs?state=active', null], ['POST api/v1/node:drain', 'c']]);
 });
 
+// A service that signs with `token`, and a page that has asked it for its session.
+async function served(token: string) {
+  const server = { token, seen: [] as string[] };
+  const api = new Api((url, init) => {
+    const carried = new Headers(init?.headers).get('X-CSRF-Token');
+    server.seen.push(`${init?.method} ${url} ${carried ?? ''}`.trim());
+    if (init?.method === 'GET' || carried === server.token) return Promise.resolve(json({ signed_in: true, csrf_token: server.token, role: 'operator' }));
+    return Promise.resolve(json({ error: { code: 'PERMISSION_DENIED', message: 'X-CSRF-Token is missing or wrong' } }, 403));
+  });
+  await api.session();
+  server.seen = [];
+  return { server, api };
+}
+
+test('after a restart of the service a command fetches the new token and is repeated once', async () => {
+  const { server, api } = await served('old');
+  server.token = 'new';
+  await api.post('node:drain');
+  assert.deepEqual(server.seen, ['POST api/v1/node:drain old', 'GET api/v1/session', 'POST api/v1/node:drain new']);
+  await api.remove('jobs/x');
+  assert.equal(server.seen.at(-1), 'DELETE api/v1/jobs/x new');
+});
+
+test('a command that stays refused is not repeated: neither with the same token nor a second time', async () => {
+  const sameSeen: string[] = [];
+  const same = new Api((url, init) => {
+    sameSeen.push(`${init?.method} ${url}`);
+    if (init?.method === 'GET') return Promise.resolve(json({ signed_in: true, csrf_token: 'c', role: 'viewer' }));
+    return Promise.resolve(json({ error: { code: 'PERMISSION_DENIED', message: 'this needs the role operator' } }, 403));
+  });
+  await same.session();
+  await assert.rejects(same.post('node:drain'), /this needs the role operator/);
+  assert.equal(sameSeen.filter((call) => call.startsWith('POST')).length, 1);
+
+  let token = 0;
+  const seen: string[] = [];
+  const moving = new Api((url, init) => {
+    seen.push(`${init?.method} ${url}`);
+    token += 1;
+    if (init?.method === 'GET') return Promise.resolve(json({ signed_in: true, csrf_token: `t${token}`, role: 'operator' }));
+    return Promise.resolve(json({ error: { code: 'PERMISSION_DENIED', message: 'no' } }, 403));
+  });
+  await moving.session();
+  await assert.rejects(moving.post('node:drain'), (e: ApiError) => e.status === 403);
+  assert.equal(seen.filter((call) => call.startsWith('POST')).length, 2);
+});
+
 test('a 401 says that the session has ended, but not the one of a wrong token', async () => {
   const api = new Api(() => Promise.resolve(json({ error: { code: 'UNAUTHENTICATED', message: 'no' } }, 401)));
   let ended = 0;
@@ -50,7 +97,7 @@ test('a plane must have as many samples as it says', async () => {
 });
 
 function job(id: string, state: Job['state'], minute: number): Job {
-  return { job_id: id, state, create_time: new Date(Date.UTC(2026, 2, 1, 9, minute)).toISOString() } as Job;
+  return { job_id: id, state, warning_kinds: [] as string[], create_time: new Date(Date.UTC(2026, 2, 1, 9, minute)).toISOString() } as Job;
 }
 
 test('a scan whose frames have stopped coming is told from one that is late, and from one that is slow', async () => {
@@ -211,16 +258,24 @@ test('orders and failures are said, failures at once', () => {
   assert.deepEqual(store.announcements.map(({ text, failure }) => [text, failure]), [
     ['The volume is in the queue of PACS.', false], ['Scan of room-1: failed', true],
   ]);
+  store.takeJob({ ...job('b', 'receiving', 0), station_name: 'room-1' });
+  store.takeJob({ ...job('b', 'completed', 0), station_name: 'room-1', warning_kinds: ['frame_gap', 'air_level', 'saturated_detector'] });
+  store.takeJob({ ...job('c', 'receiving', 0), station_name: 'room-1' });
+  store.takeJob({ ...job('c', 'completed', 0), station_name: 'room-1', warning_kinds: ['frame_gap'] });
+  assert.deepEqual(store.announcements.slice(-2).map(({ text, failure }) => [text, failure]), [
+    ['Scan of room-1: completed. Its volume may be wrong: air level, saturated detector.', true], ['Scan of room-1: completed', false],
+  ]);
   for (let i = 0; i < 9; i += 1) store.say(`${i}`);
   assert.equal(store.announcements.length, 5);
   assert.equal(new Set(store.announcements.map(({ id }) => id)).size, 5);
 });
 
 test('the window is called after the job that is looked at', () => {
-  const looked = { job_id: 'j', station_name: 'Angio-1', protocol: 'fdk' };
+  const looked = { job_id: 'j', station_name: 'Angio-1', protocol: 'fdk', warning_kinds: ['frame_gap'] };
   assert.equal(jobTitle({ ...looked, state: 'completed' }), '✓ Angio-1 fdk');
   assert.equal(jobTitle({ ...looked, state: 'failed', station_name: null }), '✕ j fdk');
   assert.equal(jobTitle({ ...looked, state: 'receiving' }), '… Angio-1 fdk');
+  assert.equal(jobTitle({ ...looked, state: 'completed', warning_kinds: ['air_level'] }), '! Angio-1 fdk');
 });
 
 test('an answer that is older than what an event has told since the question does not undo it', async () => {

@@ -265,7 +265,7 @@ class FakeObserver : public jobs::JobObserver {
   }
   void OnFrame(int64_t) override { Count("frame"); }
   void OnJobEnded(const jobs::Job&) override { Count("ended"); }
-  void OnRefused(const absl::Status& reason) override {
+  void OnRefused(const absl::Status& reason, const std::string&) override {
     Count("refused " + absl::StatusCodeToString(reason.code()));
   }
   void OnFrameSpooled(double) override { Count("frame spooled"); }

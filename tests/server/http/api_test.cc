@@ -64,7 +64,7 @@ TEST_F(ApiTest, StatusIsAsDocumented) {
   Complete();
   const json status = Body("/api/v1/status");
   EXPECT_EQ(KeysOf(status), DocumentedKeys("### GET /api/v1/status", "{"));
-  EXPECT_EQ(status["server"], "node-1");
+  EXPECT_EQ(status["server"], "recon1");
   EXPECT_EQ(status["ready"], true);
   EXPECT_THAT(status["reasons"], SizeIs(0));
   EXPECT_EQ(status["draining"], nullptr);
@@ -358,7 +358,7 @@ TEST_F(ApiTest, AllNodesAreShownAlsoThoseThatDoNotAnswer) {
   EXPECT_EQ(nodes[0]["node"], "recon1");
   EXPECT_EQ(nodes[0]["this_node"], true);
   EXPECT_EQ(nodes[0]["reachable"], true);
-  EXPECT_EQ(nodes[0]["status"]["server"], "node-1");
+  EXPECT_EQ(nodes[0]["status"]["server"], nodes[0]["node"]);
   EXPECT_EQ(nodes[0]["status"]["active_jobs"], 1);
   EXPECT_EQ(nodes[0]["status"]["station_names"], json({"ROOM-2"}));
   EXPECT_EQ(nodes[0]["status"]["devices"][0]["name"], "reference0");
@@ -393,7 +393,7 @@ TEST_F(ApiTest, AQuarantinedDeviceSaysWhy) {
 
 TEST_F(ApiTest, HistoryHasColumnsOfOneLength) {
   activity_.OnFrame(2'000'000);
-  activity_.OnRefused(absl::UnavailableError("drained for \"service\""), absl::Now());
+  activity_.OnRefused(absl::UnavailableError("drained for \"service\""), "Angio-1", absl::Now());
   activity_.EndStep(absl::Now() + node::Activity::kStep);
   json history = Body("/api/v1/history?seconds=600&points=30");
   EXPECT_EQ(KeysOf(history),
@@ -403,6 +403,7 @@ TEST_F(ApiTest, HistoryHasColumnsOfOneLength) {
   const json refusal = history["last_refusals"].at(0);
   EXPECT_EQ(refusal["code"], "UNAVAILABLE");
   EXPECT_EQ(refusal["message"], "drained for \"service\"");
+  EXPECT_EQ(refusal["station_name"], "Angio-1");
   EXPECT_THAT(refusal["time"].get<std::string>(), ::testing::EndsWith("Z"));
   history.erase("last_refusals");
   for (const auto& [name, column] : history.items()) {

@@ -42,8 +42,7 @@ class WebTest : public ::testing::Test {
  protected:
   WebTest() {
     node_ = std::make_unique<node::Node>(
-        node::NodeOptions{.server = "node-1",
-                          .version = "1.2.3",
+        node::NodeOptions{.version = "1.2.3",
                           .backend = "reference",
                           .max_active_jobs = service_.options.max_active_jobs,
                           .scan_bytes = kScanBytes,

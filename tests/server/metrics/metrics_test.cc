@@ -120,7 +120,7 @@ TEST_F(MetricsTest, CountsWhatHappens) {
   failed.state = jobs::JobState::kFailed;
   failed.job_class = jobs::JobClass::kInteractive;
   metrics_.OnJobEnded(failed);
-  metrics_.OnRefused(absl::ResourceExhaustedError(""));
+  metrics_.OnRefused(absl::ResourceExhaustedError(""), "Angio-1");
   metrics_.OnDicomOperation("find", "success");
   const std::string text = Scraped(metrics_.port());
   for (const char* line : {
@@ -358,7 +358,7 @@ TEST_F(MetricsTest, NamesFollowTheConventions) {
     GTEST_SKIP() << "promtool is not installed (package prometheus)";
   }
   metrics_.OnJobEnded(CompletedJob("job-1", 4.2));
-  metrics_.OnRefused(absl::NotFoundError(""));
+  metrics_.OnRefused(absl::NotFoundError(""), "Angio-1");
   metrics_.OnDicomOperation("echo", "success");
   metrics_.OnPrediction("cuda0", 2.0, 3.0);
   const std::string file = ::testing::TempDir() + "isocenter_metrics_test.txt";

@@ -38,7 +38,7 @@ TEST(Activity, MeansAreOfAcquisitionsOnly) {
   activity.OnJobEnded(refinement);
   jobs::Job failed{.state = jobs::JobState::kFailed};
   activity.OnJobEnded(failed);
-  activity.OnRefused(absl::UnavailableError("drained"), kStart);
+  activity.OnRefused(absl::UnavailableError("drained"), "Angio-1", kStart);
   activity.OnLoad(3, 7);
   activity.OnLoad(1, 9);
   activity.EndStep(kStart + Activity::kStep);
@@ -59,12 +59,13 @@ TEST(Activity, TheLastRefusalsAreKept) {
   EXPECT_TRUE(activity.Refusals().empty());
   for (size_t i = 0; i < Activity::kRefusals + 2; ++i) {
     activity.OnRefused(absl::ResourceExhaustedError(std::string(i == 0 ? 1 : 1000, 'a' + i)),
-                       kStart + absl::Seconds(i));
+                       std::string(100, 's'), kStart + absl::Seconds(i));
   }
   const std::vector<Refusal> refusals = activity.Refusals();
   ASSERT_EQ(refusals.size(), Activity::kRefusals);
   EXPECT_EQ(refusals.front().time, kStart + absl::Seconds(Activity::kRefusals + 1));
   EXPECT_EQ(refusals.front().why, absl::ResourceExhaustedError(std::string(500, 'l')));
+  EXPECT_EQ(refusals.front().station_name, std::string(64, 's'));
   EXPECT_EQ(refusals.back().time, kStart + absl::Seconds(2));
 }
 

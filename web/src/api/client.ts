@@ -107,23 +107,41 @@ export class Api {
   }
 
   private async call(method: string, path: string, query?: Query, body?: unknown, signal?: AbortSignal, longest = TIMEOUT_MS): Promise<Response> {
+    const used = this.csrfToken;
+    let response = await this.answer(method, path, query, body, signal, longest);
+    // It was refused before it did anything, so that it may be asked once more where the token was another server's.
+    if (response.status === 403 && method !== 'GET' && await this.hasAnotherToken(used)) {
+      response = await this.answer(method, path, query, body, signal, longest);
+    }
+    if (response.ok) return response;
+    const failure = await failureOf(response);
+    if (response.status === 401 && path !== 'session') this.onSignedOut();
+    throw failure;
+  }
+
+  // A service that was started anew has other tokens, also for who need not sign in. False too where it does not say.
+  private async hasAnotherToken(used: string | null): Promise<boolean> {
+    try {
+      const { csrf_token: token } = await this.session();
+      return token !== null && token !== used;
+    } catch {
+      return false;
+    }
+  }
+
+  private async answer(method: string, path: string, query: Query | undefined, body: unknown, signal: AbortSignal | undefined, longest: number): Promise<Response> {
     const headers: Record<string, string> = {};
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     if (method !== 'GET' && this.csrfToken !== null) headers['X-CSRF-Token'] = this.csrfToken;
     const late = AbortSignal.timeout(longest);
     const init: RequestInit = { method, headers, signal: signal ? eitherOf(signal, late) : late };
     if (body !== undefined) init.body = JSON.stringify(body);
-    let response: Response;
     try {
-      response = await this.fetch(address(path, query), init);
+      return await this.fetch(address(path, query), init);
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new ApiError(0, 'UNAVAILABLE', late.aborted ? 'the server did not answer in time' : 'the server cannot be reached');
     }
-    if (response.ok) return response;
-    const failure = await failureOf(response);
-    if (response.status === 401 && path !== 'session') this.onSignedOut();
-    throw failure;
   }
 }
 

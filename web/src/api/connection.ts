@@ -150,8 +150,10 @@ export class Connection {
         }
         if (parser.lastEventId !== null) this.lastEventId = parser.lastEventId;
       }
-    } catch {
-      return abort.signal.aborted ? 'the server has been silent for 15 s' : 'the server cannot be reached';
+    } catch (error) {
+      // Who shares a stream is told that it is silent.
+      const silent = abort.signal.aborted || (error instanceof DOMException && error.name === 'TimeoutError');
+      return silent ? 'the server has been silent for 15 s' : 'the server cannot be reached';
     } finally {
       cancelWatch();
     }

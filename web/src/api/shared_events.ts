@@ -59,6 +59,7 @@ function follow(channel: Channel, lastEventId: string | null, signal: AbortSigna
         done();
         if (told.kind === 'open') resolve(new Response(null, { status: told.status }));
         else if (told.kind === 'end' && body) body.close();
+        else if (told.kind === 'silent' && body) body.error(new DOMException('silent', 'TimeoutError'));
         else reject(new TypeError('the event stream cannot be reached'));
       }
     };

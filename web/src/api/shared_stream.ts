@@ -7,8 +7,8 @@ import { EventParser, type ServerEvent } from './event_parser.ts';
 export type Wish = { kind: 'follow'; lastEventId: string | null } | { kind: 'leave' };
 
 // What a window is told: `ready` once; then, each time that it follows, the status of the stream's answer, its events as text, and that
-// it ended. `failed`: there was no answer.
-export type Told = { kind: 'ready' } | { kind: 'open'; status: number } | { kind: 'text'; text: string } | { kind: 'end' } | { kind: 'failed' };
+// it ended, or that nothing came any more. `failed`: there was no answer.
+export type Told = { kind: 'ready' } | { kind: 'open'; status: number } | { kind: 'text'; text: string } | { kind: 'end' } | { kind: 'silent' } | { kind: 'failed' };
 
 export interface Window {
   tell(told: Told): void;
@@ -66,17 +66,22 @@ export class SharedStream {
     this.lastEventId = from;
     this.open = false;
     this.greeted = false;
-    let cancelWatch = this.clock.after(SILENCE_MS, () => abort.abort());
+    let silent = false;
+    const watch = () => this.clock.after(SILENCE_MS, () => {
+      silent = true;
+      abort.abort();
+    });
+    let cancelWatch = watch();
     const last = await this.read(abort.signal, () => {
       cancelWatch();
-      cancelWatch = this.clock.after(SILENCE_MS, () => abort.abort());
+      cancelWatch = watch();
     });
     cancelWatch();
     if (this.abort !== abort) return;
     this.abort = null;
     const followers = [...this.followers.keys()];
     this.followers.clear();
-    for (const window of followers) window.tell(last);
+    for (const window of followers) window.tell(silent && this.open ? { kind: 'silent' } : last);
   }
 
   // What is to be told when there is no more.

@@ -118,6 +118,8 @@ export interface Job {
   frames_per_second: number | null;
   has_preview: boolean;
   warning_count: number;
+  // Each once.
+  warning_kinds: string[];
   result: JobResult | null;
 }
 
@@ -322,6 +324,8 @@ export interface History {
 
 export interface Refusal {
   time: string;
+  // The room as it named itself; null where it had not yet.
+  station_name: string | null;
   code: string;
   message: string;
 }

@@ -66,7 +66,7 @@ function Refused({ history }: { history: History }) {
       <ul aria-label="Last refusals">
         {history.last_refusals.slice(0, Math.min(refused, REFUSALS)).map((r) => (
           <li key={r.time}>
-            <Time at={r.time} now={store.now()} /> {r.message || 'its console was told why'} <span class="quiet">{r.code}</span>
+            <Time at={r.time} now={store.now()} /> {r.station_name && <b>{r.station_name}: </b>}{r.message || 'its console was told why'} <span class="quiet">{r.code}</span>
           </li>
         ))}
       </ul>

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { compact } from '../lib/format.ts';
+import { scale } from '../lib/scale.ts';
 import { colour, onThemeChange } from '../lib/theme.ts';
 import { type Pointed, lastOf, pointedAt, timeRange, valueAt, valueOf } from './samples.ts';
 
@@ -44,14 +45,18 @@ export function Plot(props: Props) {
 
   useEffect(() => {
     const element = box.current!;
+    let drawn = 0;
     const build = () => {
+      drawn = scale();
       plot.current?.destroy();
       plot.current = new uPlot(optionsOf(latest, element.clientWidth, setPointed), dataOf(latest.current), element);
     };
     build();
     const resize = new ResizeObserver(() => {
       const width = element.clientWidth;
-      if (plot.current && width > 0 && plot.current.width !== width) plot.current.setSize({ width, height });
+      if (!plot.current || width === 0 || plot.current.width === width) return;
+      if (scale() !== drawn) build();
+      else plot.current.setSize({ width, height: height * drawn });
     });
     resize.observe(element);
     const stop = onThemeChange(build);
@@ -97,10 +102,11 @@ function optionsOf(props: { current: Props }, width: number, onPoint: (pointed: 
   const { series, time = false, span, step, logarithmic = false, height = 150 } = props.current;
   const quiet = colour('text-quiet');
   const grid = { stroke: colour('line'), width: 1 };
-  const font = '12px system-ui, sans-serif';
+  const size = scale();
+  const font = `${12 * size}px system-ui, sans-serif`;
   return {
     width: Math.max(50, width),
-    height,
+    height: height * size,
     cursor: { y: false, drag: { x: false, y: false } },
     legend: { show: false },
     hooks: { setCursor: [(u: uPlot) => onPoint(u.cursor.idx == null ? null : pointedAt(props.current.x, u.cursor.idx, u.posToVal(u.cursor.left ?? 0, 'x'), step))] },
@@ -111,9 +117,9 @@ function optionsOf(props: { current: Props }, width: number, onPoint: (pointed: 
         : { range: (_, __, max) => [0, Number.isFinite(max) && max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { stroke: quiet, grid: { show: false }, ticks: grid, font, size: 28, ...(time ? { values: clockValues } : { incrs: WHOLE }) },
+      { stroke: quiet, grid: { show: false }, ticks: grid, font, size: 28 * size, ...(time ? { values: clockValues } : { incrs: WHOLE }) },
       {
-        stroke: quiet, grid, ticks: { show: false }, font, size: 52, space: 28,
+        stroke: quiet, grid, ticks: { show: false }, font, size: 52 * size, space: 28 * size,
         values: (_, splits) => splits.map((v) => (v === null ? '' : compact(v))),
       },
     ],

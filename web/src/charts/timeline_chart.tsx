@@ -2,9 +2,11 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Trace } from '../api/types.ts';
 import { microseconds, percent, seconds, words } from '../lib/format.ts';
+import { scale } from '../lib/scale.ts';
 import { colour, onThemeChange } from '../lib/theme.ts';
 import { type Lane, type Range, type Timeline, STAGES, boxesOf, shifted, spanAt, tickLabel, tickStep, timelineOf, zoomed } from './timeline.ts';
 
+// In tenths of a rem, as all lengths here.
 const LABELS = 150;
 const LANE = 26;
 const AXIS = 24;
@@ -39,12 +41,13 @@ export function TimelineChart({ trace }: { trace: Trace }) {
     };
   });
 
-  const plotWidth = () => Math.max(1, canvas.current!.clientWidth - LABELS);
+  const plotWidth = () => Math.max(1, canvas.current!.clientWidth / scale() - LABELS);
+  const placeOf = (event: MouseEvent) => ({ x: event.offsetX / scale(), y: event.offsetY / scale() });
   const timeAt = (x: number) => range.begin + ((x - LABELS) / plotWidth()) * (range.end - range.begin);
 
   const onWheel = (event: WheelEvent) => {
     event.preventDefault();
-    const at = timeAt(Math.max(LABELS, event.offsetX));
+    const at = timeAt(Math.max(LABELS, placeOf(event).x));
     setHover(null);
     setRange((r) => zoomed(r, whole, at, Math.exp(event.deltaY / 300)));
   };
@@ -59,17 +62,18 @@ export function TimelineChart({ trace }: { trace: Trace }) {
   }, []);
 
   const onPointerMove = (event: PointerEvent) => {
+    const { x, y } = placeOf(event);
     if (dragged.current !== null) {
-      const by = ((dragged.current - event.offsetX) / plotWidth()) * (range.end - range.begin);
-      dragged.current = event.offsetX;
+      const by = ((dragged.current - x) / plotWidth()) * (range.end - range.begin);
+      dragged.current = x;
       setRange((r) => shifted(r, whole, by));
       return;
     }
-    const lane = timeline.lanes[Math.floor((event.offsetY - AXIS) / LANE)];
+    const lane = timeline.lanes[Math.floor((y - AXIS) / LANE)];
     const slack = (3 / plotWidth()) * (range.end - range.begin);
-    const span = lane && event.offsetX >= LABELS ? spanAt(lane, timeAt(event.offsetX), slack) : null;
+    const span = lane && x >= LABELS ? spanAt(lane, timeAt(x), slack) : null;
     setHover(span && {
-      x: event.offsetX, y: event.offsetY,
+      x, y,
       text: `${words(span.stage)}${span.index === null ? '' : ` ${span.index}`}: ${microseconds(span.end - span.begin)}, `
         + `from ${microseconds(span.begin)}`,
     });
@@ -95,14 +99,14 @@ export function TimelineChart({ trace }: { trace: Trace }) {
         <output class="numbers quiet">{microseconds(range.begin)} – {microseconds(range.end)}</output>
         <button type="button" class="small" onClick={() => setRange(whole)}>Whole job</button>
       </div>
-      <div class="canvas-box" style={{ height: `${height}px` }}>
+      <div class="canvas-box" style={{ height: `${height / 10}rem` }}>
         <canvas
           ref={canvas} tabIndex={0} role="img" data-begin={Math.round(range.begin)} data-end={Math.round(range.end)}
           aria-label={`Timeline of ${timeline.lanes.length} lanes over ${microseconds(timeline.endUs)}; the table below has the sums`}
           onKeyDown={onKeyDown} onDblClick={() => setRange(whole)} onPointerMove={onPointerMove}
           onPointerLeave={() => setHover(null)}
           onPointerDown={(event) => {
-            dragged.current = event.offsetX;
+            dragged.current = placeOf(event).x;
             setHover(null);
             event.currentTarget.setPointerCapture(event.pointerId);
           }}
@@ -116,9 +120,9 @@ export function TimelineChart({ trace }: { trace: Trace }) {
 }
 
 function tipPlace({ x, y }: Hover, canvas: HTMLCanvasElement) {
-  return x > canvas.clientWidth / 2
-    ? { right: `${canvas.clientWidth - x + 12}px`, top: `${y + 12}px` }
-    : { left: `${x + 12}px`, top: `${y + 12}px` };
+  const width = canvas.clientWidth / scale();
+  const top = `${(y + 12) / 10}rem`;
+  return x > width / 2 ? { right: `${(width - x + 12) / 10}rem`, top } : { left: `${(x + 12) / 10}rem`, top };
 }
 
 function BusyTable({ timeline }: { timeline: Timeline }) {
@@ -146,8 +150,8 @@ function known(stage: string): string {
 }
 
 function drawTimeline(canvas: HTMLCanvasElement, timeline: Timeline, range: Range, height: number): void {
-  const ratio = devicePixelRatio || 1;
-  const width = canvas.clientWidth;
+  const ratio = (devicePixelRatio || 1) * scale();
+  const width = canvas.clientWidth / scale();
   canvas.width = Math.max(1, Math.round(width * ratio));
   canvas.height = Math.max(1, Math.round(height * ratio));
   const context = canvas.getContext('2d')!;

@@ -144,6 +144,11 @@ export function utcOffset(at: Date): string {
   return `UTC${minutes < 0 ? '−' : '+'}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`;
 }
 
+// What people know a job by, also where links are listed: times alone lead nobody.
+export function jobName(job: { station_name: string | null; protocol: string; create_time: string }, now: number): string {
+  return [job.station_name, job.protocol, time(job.create_time, now)].filter(Boolean).join(', ');
+}
+
 // Local date, time of day and what that is from UTC, as what is copied or printed needs it.
 export function fullTime(text: string | null | undefined): string {
   const shown = time(text, NaN);

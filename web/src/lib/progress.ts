@@ -46,6 +46,15 @@ export function rateOf({ awaits_console_until_time: waits, frames_per_second: ra
   return waits === null ? rate : null;
 }
 
-export function finishOf({ awaits_console_until_time: waits, predicted_finish_time: at }: Pick<Job, 'awaits_console_until_time' | 'predicted_finish_time'>, now: number): string {
-  return waits === null ? finish(at, now) : '';
+type Paced = Pick<Job, 'state' | 'progress' | 'awaits_console_until_time' | 'frames_per_second' | 'predicted_finish_time'>;
+
+// When the volume is expected to be complete, as the server predicted before the first frame; later where frames come slower than it was told.
+export function finishTime({ state, progress: p, frames_per_second: rate, predicted_finish_time: at }: Paced, now: number): string | null {
+  if (at === null || state !== 'receiving' || !rate) return at;
+  const left = Math.max(0, p.frames_total - p.frames_received - p.frames_lost);
+  return new Date(Math.max(Date.parse(at), now + (1000 * left) / rate)).toISOString();
+}
+
+export function finishOf(job: Paced, now: number): string {
+  return job.awaits_console_until_time === null ? finish(finishTime(job, now), now) : '';
 }

@@ -1,5 +1,6 @@
 // Which of a room's jobs its card tells of.
-import { type Job, isActive } from '../api/types.ts';
+import { type Job, type Refusal, isActive } from '../api/types.ts';
+import { doubtsOf } from './warnings.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -22,4 +23,20 @@ export function brokenOff(own: Job[], shown: Job, now: number): Job[] {
   return scans.filter((job) => job.job_id !== shown.job_id && (
     job.awaits_console_until_time !== null
     || ((job.state === 'failed' || job.state === 'cancelled') && job.create_time > good && now - Date.parse(job.create_time) < DAY_MS)));
+}
+
+// Scans whose volume may be wrong, of all rooms, within a day, until a later scan of the room went well. The newest first.
+export function doubtfulScans(jobs: Job[], now: number): Job[] {
+  const scans = jobs.filter((job) => isScan(job) && job.state === 'completed').sort((a, b) => (a.create_time < b.create_time ? 1 : -1));
+  const mended = (job: Job) => scans.some((later) => later.station_name === job.station_name && later.create_time > job.create_time && !doubtsOf(later));
+  return scans.filter((job) => doubtsOf(job) && now - Date.parse(job.create_time) < DAY_MS && !mended(job));
+}
+
+const REFUSED_LATELY_MS = 10 * 60_000;
+
+// Acquisitions that were refused in the last minutes, of each room the last; those of a room that got a job since are no matter any more.
+export function refusedLately(refusals: Refusal[], jobs: Job[], now: number): Refusal[] {
+  const got = (refusal: Refusal) => jobs.some((job) => job.station_name === refusal.station_name && job.create_time > refusal.time);
+  const lately = refusals.filter((refusal) => now - Date.parse(refusal.time) < REFUSED_LATELY_MS && !got(refusal));
+  return lately.filter((refusal, i) => lately.findIndex((other) => other.station_name === refusal.station_name) === i);
 }

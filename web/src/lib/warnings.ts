@@ -1,5 +1,6 @@
 // Warnings that say the same of other frames, or with other figures, are one with a number.
-import type { JobDetail } from '../api/types.ts';
+import type { Job, JobDetail } from '../api/types.ts';
+import { words } from './format.ts';
 
 export type Warning = JobDetail['warnings'][number];
 
@@ -16,11 +17,17 @@ export function grouped(warnings: Warning[]): Warning[][] {
   return [...alike.values()].flatMap((group) => (group.length < ALIKE ? group.map((one) => [one]) : [group]));
 }
 
-// Kinds that say of the volume itself that it may be wrong; others are of the acquisition's course.
-const OF_THE_VOLUME = new Set(['air_level', 'beyond_calibration', 'calibration', 'cut_object', 'dead_detector', 'dose_unknown', 'implausible_header', 'matrices_misfit', 'repeated_frames', 'unknown_defects']);
+// Kinds that say of the volume itself that it may be wrong, which is said wherever the job is named; others are of the acquisition's course.
+const OF_THE_VOLUME = new Set(['air_level', 'beyond_calibration', 'calibration', 'cut_object', 'dead_detector', 'dose_unknown', 'implausible_header', 'matrices_misfit', 'repeated_frames', 'saturated_detector', 'unknown_defects']);
 
 export function ofTheVolume(warnings: Warning[]): Warning[] {
   return warnings.filter(({ kind }) => OF_THE_VOLUME.has(kind));
+}
+
+// Why the volume that a job has, or is going to have, may be wrong, in words: "air level, saturated detector"; empty where nothing tells against it.
+export function doubtsOf({ state, warning_kinds: kinds }: Pick<Job, 'state' | 'warning_kinds'>): string {
+  if (state === 'failed' || state === 'cancelled') return '';
+  return kinds.filter((kind) => OF_THE_VOLUME.has(kind)).map(words).join(', ');
 }
 
 // "frames 17 to 203"; empty where a warning is of no frame.

@@ -1,35 +1,60 @@
-// What an operator should not have to look for on other screens: volumes that do not reach their destinations, tests that were not passed.
+// What an operator should not have to look for on other screens: scans that were refused, volumes that may be wrong or do not reach their
+// destinations, tests that were not passed.
 import { useMemo } from 'preact/hooks';
-import type { Destination } from '../api/types.ts';
+import type { Destination, History, Job, Refusal } from '../api/types.ts';
 import { isStuck } from '../lib/destinations.ts';
 import { figureName } from '../lib/figures.ts';
-import { coarseSeconds, count, significant } from '../lib/format.ts';
+import { coarseSeconds, count, jobName, significant } from '../lib/format.ts';
 import { type Result, failedOf, seriesOf } from '../lib/quality_results.ts';
-import { href } from '../lib/router.ts';
+import { doubtfulScans, refusedLately } from '../lib/rooms.ts';
+import { href, jobHref } from '../lib/router.ts';
+import { doubtsOf } from '../lib/warnings.ts';
 import { useAsked, useRest, useStore } from '../state/hooks.ts';
 import { Time } from '../ui/bits.tsx';
+import { DocsLink } from '../ui/docs_link.tsx';
 
 const TRANSFERS_MS = 5_000;
 const QUALITY_MS = 60_000;
+const REFUSALS_MS = 5_000;
+// So many volumes that may be wrong have a line of their own.
+const MOST_DOUBTFUL = 3;
 
 // Nothing where all is well.
 export function Attention() {
+  const store = useStore();
   const { data: transfers, error } = useAsked<{ destinations: Destination[] }>('transfers', { page_size: 1 }, TRANSFERS_MS, true);
   // A long answer, of what changes once in a day.
   const rests = useRest(transfers !== null || error !== null);
   const { data: quality } = useAsked<{ results: Result[] }>(rests ? 'quality' : null, { limit: 1000 }, QUALITY_MS);
   const held = (transfers?.destinations ?? []).filter((d) => isStuck(d) || d.failed > 0);
   const failed = useMemo(() => seriesOf(quality?.results ?? []).map(failedOf).filter((result) => result !== null), [quality]);
-  if (held.length + failed.length === 0) return null;
+  // Of the history the last refusals alone.
+  const { data: history } = useAsked<History>(rests ? 'history' : null, { seconds: 60, points: 2 }, REFUSALS_MS, true);
+  const jobs = [...store.jobs.values()];
+  const refused = refusedLately(history?.last_refusals ?? [], jobs, store.now());
+  const doubtful = doubtfulScans(jobs, store.now());
+  const more = doubtful.length - MOST_DOUBTFUL;
+  if (refused.length + doubtful.length + held.length + failed.length === 0) return null;
   return (
     <section class="attention" aria-labelledby="attention">
       <h2 id="attention">Needs attention</h2>
       <ul>
+        {refused.map((refusal) => <li key={refusal.station_name} class="problem"><Refused refusal={refusal} now={store.now()} /></li>)}
+        {doubtful.slice(0, MOST_DOUBTFUL).map((job) => <li key={job.job_id} class="problem"><DoubtfulScan job={job} now={store.now()} /></li>)}
+        {more > 0 && <li class="problem"><a href={href(['jobs'], { state: 'completed' })}>{count(more)} more volumes</a> may be wrong</li>}
         {held.map((d) => <li key={d.name} class={d.failed > 0 ? 'problem' : 'notice'}><Held destination={d} /></li>)}
         {failed.map((result) => <li key={result.id} class="problem"><Failed result={result} /></li>)}
       </ul>
     </section>
   );
+}
+
+function Refused({ refusal: r, now }: { refusal: Refusal; now: number }) {
+  return <>An acquisition of {r.station_name ?? 'a room that had not said its name'} was refused, <Time at={r.time} now={now} />: {r.message || 'its console was told why'} <DocsLink to="refusing" /></>;
+}
+
+function DoubtfulScan({ job, now }: { job: Job; now: number }) {
+  return <>The volume of <a href={jobHref(job.job_id)}>{jobName(job, now)}</a> may be wrong: {doubtsOf(job)}</>;
 }
 
 function Held({ destination: d }: { destination: Destination }) {

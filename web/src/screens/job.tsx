@@ -8,10 +8,9 @@ import { jobTitle } from '../lib/announcements.ts';
 import { algorithmName, count, fullTime, seconds, time, waitLeft, words } from '../lib/format.ts';
 import { finishOf } from '../lib/progress.ts';
 import { go, href } from '../lib/router.ts';
-import { type Warning, ofTheVolume } from '../lib/warnings.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Empty, JobProgressBar, LocalTimes, Name, StateChip, Time } from '../ui/bits.tsx';
+import { Empty, JobNamed, JobProgressBar, LocalTimes, Name, StateChip, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -20,7 +19,7 @@ import { JobActions } from './job_actions.tsx';
 import { JobFacts, Timings } from './job_facts.tsx';
 import { PreviewPanes } from './preview.tsx';
 import { TransferTable } from './transfers.tsx';
-import { WarningList } from './warning_list.tsx';
+import { Doubts, WarningList } from './warning_list.tsx';
 
 const TABS = [
   { id: 'volume', name: 'Volume' },
@@ -105,7 +104,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
         <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}</p>
       </div>
       <div class="job-state">
-        <StateChip state={job.state} />
+        <StateChip job={job} />
         {isActive(job) && <JobProgressBar job={job} />}
         {isActive(job) && finishOf(job, store.now()) && <span class="numbers">{finishOf(job, store.now())}</span>}
         {job.warning_count > 0 && <a class="warned" href={href(['jobs', job.job_id], { tab: 'details' })}>{count(job.warning_count)} {job.warning_count === 1 ? 'warning' : 'warnings'}</a>}
@@ -124,6 +123,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
             store.refresh();
           }}
         >
+          <JobNamed job={job} now={store.now()} />
           <p>
             {job.state === 'receiving'
               ? 'The console is told to stop sending. The exposure so far gives no volume.'
@@ -141,6 +141,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
             go(href(['jobs']));
           }}
         >
+          <JobNamed job={job} now={store.now()} />
           <p>Its volume and its DICOM objects are removed from this server. This cannot be taken back.</p>
         </Confirm>
       )}
@@ -149,20 +150,9 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
 }
 
 function VolumeTab({ job, beside }: { job: JobDetail; beside: string | null }) {
-  if (job.has_volume) return <><Doubts warnings={ofTheVolume(job.warnings)} /><Viewer job={job} grid={job.grid} beside={beside} /></>;
+  if (job.has_volume) return <><Doubts warnings={job.warnings} /><Viewer job={job} grid={job.grid} beside={beside} /></>;
   if (isActive(job)) return <PreviewPanes job={job} />;
   return <Empty>This job has no volume: it {job.state === 'cancelled' ? 'was cancelled' : 'failed'} before one was complete.</Empty>;
-}
-
-// Who looks at an image should not have to look elsewhere for why it may be wrong.
-function Doubts({ warnings }: { warnings: Warning[] }) {
-  if (warnings.length === 0) return null;
-  return (
-    <section class="notice doubts" aria-label="Why this volume may be wrong">
-      <strong>This volume may be wrong.</strong>
-      <WarningList warnings={warnings} />
-    </section>
-  );
 }
 
 function TimelineTab({ job }: { job: JobDetail }) {

@@ -6,11 +6,12 @@ import { algorithmName, bytes, coarseSeconds, plural } from '../lib/format.ts';
 import { againstText, phaseText, relatedName } from '../lib/relations.ts';
 import { go, href, jobHref } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
-import { Empty } from '../ui/bits.tsx';
+import { Empty, JobNamed } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { Term } from '../ui/term.tsx';
+import { Doubts } from './warning_list.tsx';
 
 const FORMATS = [
   { format: 'dicom', name: 'DICOM', ending: '.tar' },
@@ -29,8 +30,8 @@ export function JobActions({ job }: { job: JobDetail }) {
       {store.may('console') && <DownloadMenu job={job} />}
       {store.may('operator') && store.status?.transfers_enabled && <button type="button" onClick={() => setAsking('send')}>Send</button>}
       {store.may('console') && refinable && <button type="button" onClick={() => setAsking('refine')}>Refine</button>}
-      {asking === 'send' && <SendDialog jobId={job.job_id} onClose={() => setAsking(null)} />}
-      {asking === 'refine' && <RefineDialog jobId={job.job_id} hasPhases={!!job.phase_cycle} onClose={() => setAsking(null)} />}
+      {asking === 'send' && <SendDialog job={job} onClose={() => setAsking(null)} />}
+      {asking === 'refine' && <RefineDialog job={job} onClose={() => setAsking(null)} />}
     </>
   );
 }
@@ -67,8 +68,9 @@ function DownloadMenu({ job }: { job: JobDetail }) {
   );
 }
 
-function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) {
+function SendDialog({ job, onClose }: { job: JobDetail; onClose: () => void }) {
   const store = useStore();
+  const jobId = job.job_id;
   const { data, error } = useAsked<Transfers>('transfers', { page_size: 1 }, 0);
   const [chosen, setChosen] = useState('');
   const [again, setAgain] = useState(false);
@@ -84,6 +86,8 @@ function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) 
         go(href(['jobs', jobId], { tab: 'dicom' }));
       }}
     >
+      <JobNamed job={job} now={store.now()} />
+      <Doubts warnings={job.warnings} />
       {error && <p class="problem" role="alert">{error}</p>}
       {data && (
         <label>
@@ -115,7 +119,7 @@ function alreadyThere(destination: string, again: boolean): string {
   return again ? `All of the volume is on its way to ${destination} already.` : `${destination} has the volume already, or it is on its way; nothing was added.`;
 }
 
-function RefineDialog({ jobId, hasPhases, onClose }: { jobId: string; hasPhases: boolean; onClose: () => void }) {
+function RefineDialog({ job, onClose }: { job: JobDetail; onClose: () => void }) {
   const store = useStore();
   const { data, error } = useAsked<{ refinements: RefinementOffer[] }>('refinements', {}, 0);
   const [chosen, setChosen] = useState('');
@@ -133,19 +137,20 @@ function RefineDialog({ jobId, hasPhases, onClose }: { jobId: string; hasPhases:
           protocol, deadline_seconds: minutes ? 60 * Number(minutes) : 0, request_id: requestId,
           phase: percent ? Number(percent) / 100 : null,
         };
-        const refined = await store.api.post<JobMessage>(`jobs/${encodeURIComponent(jobId)}:refine`, wish);
+        const refined = await store.api.post<JobMessage>(`jobs/${encodeURIComponent(job.job_id)}:refine`, wish);
         store.takeJob(refined);
         store.say(percent ? `The volume of ${phaseText({ phase: Number(percent) / 100 })} is accepted.` : `The refinement by ${protocol} is accepted.`);
         store.refresh();
         go(jobHref(refined.job_id));
       }}
     >
+      <JobNamed job={job} now={store.now()} />
       <p>
         A <Term name="Refinement">refinement</Term> becomes a job and a series of its own; this volume stays. Each step of an iteration
         compares with a <Term name="Subset">subset</Term> of the frames.
       </p>
       {error && <p class="problem" role="alert">{error}</p>}
-      {hasPhases && (
+      {!!job.phase_cycle && (
         <label>
           Of one phase of the cycle alone, in percent
           <input type="number" min={0} max={99} step={1} value={percent} placeholder="of all frames" onInput={(event) => setPercent(event.currentTarget.value)} />

@@ -38,7 +38,7 @@ export function JobFacts({ job }: { job: JobDetail }) {
         </Facts>
       </section>
       <section class="card" aria-labelledby="result">
-        <header><h2 id="result">Volume</h2></header>
+        <header><h2 id="result">{job.has_volume ? 'Volume' : 'Planned volume'}</h2></header>
         <Facts>
           <Fact name="Voxels">{job.grid.nx} × {job.grid.ny} × {job.grid.nz}</Fact>
           <Fact name="Spacing">{job.grid.spacing_mm.map((v) => v.toFixed(3)).join(' × ')} mm</Fact>

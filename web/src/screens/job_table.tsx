@@ -1,9 +1,9 @@
 // Jobs as a table.
 import { type Job, isActive } from '../api/types.ts';
-import { coarseSeconds, gups, plural, seconds, time } from '../lib/format.ts';
+import { coarseSeconds, gups, jobName, plural, seconds } from '../lib/format.ts';
 import { againstText, phaseText } from '../lib/relations.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
-import { ConsoleWait, Empty, JobProgressBar, Name, StateChip, Time, Warnings } from '../ui/bits.tsx';
+import { ConsoleWait, Doubtful, Empty, JobProgressBar, Name, StateChip, Time, Warnings } from '../ui/bits.tsx';
 
 // `labelledBy`: the heading that says which jobs they are.
 export function JobTable({ jobs, now, labelledBy }: { jobs: Job[]; now: number; labelledBy: string }) {
@@ -36,11 +36,11 @@ function Row({ job, now }: { job: Job; now: number }) {
   const kind = kindOf(job);
   return (
     <tr data-job={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
-      <th scope="row" class="numbers" data-label="Begun"><a href={jobHref(job.job_id)} aria-label={rowName(job, now)}><Time at={job.create_time} now={now} /></a></th>
+      <th scope="row" class="numbers" data-label="Begun"><a href={jobHref(job.job_id)} aria-label={jobName(job, now)}><Time at={job.create_time} now={now} /></a></th>
       <td class="name" data-label="Room"><Name text={job.station_name || '–'} /></td>
       <td class="name" data-label="Protocol"><Name text={job.protocol} />{kind && <span class="quiet"> · {kind}</span>}</td>
       <td data-label="State">
-        {isActive(job) ? <JobProgressBar job={job} /> : <StateChip state={job.state} />}
+        {isActive(job) ? <><JobProgressBar job={job} /><Doubtful job={job} /></> : <StateChip job={job} />}
         <ConsoleWait job={job} now={now} />
         {job.refines_job_id && job.state === 'completed' && <span class="quiet">{whatWasDone(job)}</span>}
         {job.warning_count > 0 && <Warnings count={job.warning_count} />}
@@ -52,11 +52,6 @@ function Row({ job, now }: { job: Job; now: number }) {
       <td class="number" data-label="Took">{coarseSeconds((end - Date.parse(job.create_time)) / 1000)}</td>
     </tr>
   );
-}
-
-// What its link is called where links are listed: times alone lead nobody.
-export function rowName(job: Job, now: number): string {
-  return [job.station_name, job.protocol, time(job.create_time, now)].filter(Boolean).join(', ');
 }
 
 // Where a row is a card of lines, what was not measured has none.

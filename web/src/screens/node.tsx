@@ -112,7 +112,7 @@ function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
               <td class="number" data-label="Place">{i + 1}</td>
               <th scope="row" data-label="Room"><a href={jobHref(job.job_id)}><span><Name text={job.station_name || job.job_id} /></span></a></th>
               <td data-label="Class">{job.job_class}</td>
-              <td data-label="State"><StateChip state={job.state} /></td>
+              <td data-label="State"><StateChip job={job} /></td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>
               <td class="number" data-label="Deadline">{relative(job.deadline, now)}</td>
               <td class="number" data-label="Finish">{finishOf(job, now).replace('finishes ', '') || '–'}</td>

@@ -4,7 +4,7 @@ import { messageOf } from '../api/client.ts';
 import type { Device, Job, Queue, Room } from '../api/types.ts';
 import { dicomText, echoCommand, parts, reached, serverFlags } from '../lib/addresses.ts';
 import { activeOf, coarseSeconds, count, time } from '../lib/format.ts';
-import { finishOf, rateOf } from '../lib/progress.ts';
+import { finishOf, finishTime, rateOf } from '../lib/progress.ts';
 import { go, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useRest, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -163,11 +163,11 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
           {jobs.map((job) => (
             <tr key={job.job_id} data-job={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
               <th scope="row" class="name" data-label="Room"><a href={jobHref(job.job_id)}><span><Name text={job.station_name || job.job_id} /></span></a><br /><span class="quiet"><Name text={job.protocol} /></span></th>
-              <td data-label="State"><StateChip state={job.state} />{job.warning_count > 0 && <Warnings count={job.warning_count} />}</td>
+              <td data-label="State"><StateChip job={job} />{job.warning_count > 0 && <Warnings count={job.warning_count} />}</td>
               <td data-label="Class">{job.job_class}</td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>
               <td class="number" data-label="Frames/s">{rateOf(job)?.toFixed(1) ?? '–'}</td>
-              <td class="number" data-label="Finish" title={finishOf(job, now) && time(job.predicted_finish_time, now)}>{finishOf(job, now).replace('finishes ', '') || '–'}</td>
+              <td class="number" data-label="Finish" title={finishOf(job, now) && time(finishTime(job, now), now)}>{finishOf(job, now).replace('finishes ', '') || '–'}</td>
               <td class="number" data-label="Runs for">{coarseSeconds((now - Date.parse(job.create_time)) / 1000)}</td>
             </tr>
           ))}

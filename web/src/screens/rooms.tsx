@@ -5,7 +5,7 @@ import { finishOf, rateOf } from '../lib/progress.ts';
 import { brokenOff, shownOf } from '../lib/rooms.ts';
 import { jobHref } from '../lib/router.ts';
 import type { Store } from '../state/store.ts';
-import { Chip, ConsoleWait, JobProgressBar, Name, StateChip, Warnings } from '../ui/bits.tsx';
+import { Chip, ConsoleWait, Doubtful, JobProgressBar, Name, StateChip, Warnings } from '../ui/bits.tsx';
 
 // More rooms than this do not fit as cards above what is active; idle ones are then lines.
 const MOST_CARDS = 12;
@@ -51,6 +51,7 @@ function RoomCard({ room, job, hidden, store }: { room: Room; job: Job; hidden: 
         <>
           <JobProgressBar job={job} />
           <ConsoleWait job={job} now={store.now()} />
+          <Doubtful job={job} />
           <p class="numbers split">
             <span>{job.state === 'receiving' && !stalled ? framesPerSecond(rateOf(job)) : ''}</span>
             <span>{finishOf(job, store.now())}</span>
@@ -85,7 +86,7 @@ function BrokenOff({ jobs, now }: { jobs: Job[]; now: number }) {
   return (
     <div class="broken-off">
       <p class="two-lines" title={last.error?.message}>
-        <a href={jobHref(last.job_id)}>Scan of {time(last.create_time, now)}</a>: {last.awaits_console_until_time === null && <StateChip state={last.state} />}{last.error?.message}
+        <a href={jobHref(last.job_id)}>Scan of {time(last.create_time, now)}</a>: {last.awaits_console_until_time === null && <StateChip job={last} />}{last.error?.message}
       </p>
       <ConsoleWait job={last} now={now} />
       {more > 0 && <p class="quiet">and {more} more before it</p>}
@@ -95,11 +96,11 @@ function BrokenOff({ jobs, now }: { jobs: Job[]; now: number }) {
 
 // Of scans what matters in the room; refinements and subtractions have neither figure.
 function LastJob({ job }: { job: Job }) {
-  if (job.state !== 'completed') return <p class="two-lines" title={job.error?.message}><StateChip state={job.state} /> {job.error?.message}</p>;
+  if (job.state !== 'completed') return <p class="two-lines" title={job.error?.message}><StateChip job={job} /> {job.error?.message}</p>;
   const { seconds_after_last_frame: after, whole_gups: whole } = job.result ?? {};
   return (
     <p class="numbers split">
-      <span>{after == null ? <StateChip state={job.state} /> : `${seconds(after)} after last frame`}{job.warning_count > 0 && <> <Warnings count={job.warning_count} /></>}</span>
+      <span>{after == null ? <StateChip job={job} /> : `${seconds(after)} after last frame`}{after != null && <> <Doubtful job={job} /></>}{job.warning_count > 0 && <> <Warnings count={job.warning_count} /></>}</span>
       {whole != null && <span>{gups(whole)}</span>}
     </p>
   );

@@ -3,13 +3,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import { type Job, type Transfers, placeOf } from '../api/types.ts';
 import { isStuck } from '../lib/destinations.ts';
-import { coarseSeconds, plural } from '../lib/format.ts';
+import { coarseSeconds, jobName, plural } from '../lib/format.ts';
 import { type Sent, completedJobs, dayOf, sendAll } from '../lib/send_many.ts';
 import { href, jobHref } from '../lib/router.ts';
+import { doubtsOf } from '../lib/warnings.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { useFirst, useModal } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
-import { rowName } from './job_table.tsx';
 
 // Of the list of jobs: its parameters but for the state, as completed jobs alone have volumes.
 export type ListFilter = Record<'station_name' | 'protocol' | 'text', string>;
@@ -71,6 +71,7 @@ function Choose({ filter, wish, onChange, onSend, onClose }: ChooseProps) {
   const destination = wish.destination || data?.destinations[0]?.name || '';
   const stuck = data?.destinations.find((d) => d.name === destination && isStuck(d));
   const gone = store.link.kind === 'gone';
+  const doubtful = (jobs ?? []).filter(doubtsOf);
   const ready = !!jobs && jobs.length > 0 && !!destination && !gone;
   return (
     <form onSubmit={(event) => { event.preventDefault(); if (ready) onSend(jobs, destination, wish.again); }}>
@@ -101,6 +102,14 @@ function Choose({ filter, wish, onChange, onSend, onClose }: ChooseProps) {
           : 'What the destination has already is not sent again.'}
       </p>
       <p role="status">{jobs ? <><b>{volumes(jobs.length)}</b> of completed jobs{which(filter, wish.day)}.</> : !problem && 'Counting volumes'}</p>
+      {doubtful.length > 0 && (
+        <div class="notice">
+          <p>{volumes(doubtful.length)} of these may be wrong:</p>
+          <ul class="refused" tabIndex={0} aria-label="Volumes that may be wrong">
+            {doubtful.map((job) => <li key={job.job_id}><a href={jobHref(job.job_id)}>{jobName(job, store.now())}</a>: {doubtsOf(job)}</li>)}
+          </ul>
+        </div>
+      )}
       {problem && <p class="problem" role="alert">{problem}</p>}
       {gone && <p class="problem" role="alert">The server does not answer. Volumes can be sent when it is back.</p>}
       <div class="actions">
@@ -167,7 +176,7 @@ function Outcome({ sent, destination, onSend, onClose }: OutcomeProps) {
         <div class="problem">
           <p>{volumes(sent.refused.length)} could not be sent:</p>
           <ul class="refused" tabIndex={0} aria-label="Volumes that could not be sent">
-            {sent.refused.map(({ job, reason }) => <li key={job.job_id}><a href={jobHref(job.job_id)}>{rowName(job, store.now())}</a>: {reason}</li>)}
+            {sent.refused.map(({ job, reason }) => <li key={job.job_id}><a href={jobHref(job.job_id)}>{jobName(job, store.now())}</a>: {reason}</li>)}
           </ul>
         </div>
       )}

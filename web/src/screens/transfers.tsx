@@ -8,7 +8,7 @@ import { coarseSeconds, count, plural, words } from '../lib/format.ts';
 import { refusalsOf } from '../lib/refusals.ts';
 import { go, href, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
-import { Chip, Empty, LocalTimes, Name, Time } from '../ui/bits.tsx';
+import { Chip, Doubtful, Empty, LocalTimes, Name, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -173,10 +173,12 @@ function ConfirmRetry({ retry, onClose }: { retry: Retry; onClose: () => void })
 
 // Rooms and times are what people know a job by; programs go by its id.
 function JobName({ transfer: t, now }: { transfer: Transfer; now: number }) {
+  const job = useStore().jobs.get(t.job_id);
   const known = t.job_create_time !== null;
   return (
     <>
       <a href={jobHref(t.job_id)}><span>{known ? <><Name text={[t.station_name, t.protocol].filter(Boolean).join(', ')} />, <Time at={t.job_create_time} now={now} /></> : t.job_id}</span></a>
+      {job && <> <Doubtful job={job} /></>}
       {known && <><br /><span class="quiet id">{t.job_id}</span></>}
     </>
   );

@@ -1,5 +1,5 @@
 // What the pipeline warned of; warnings that are alike behind one that stands for all.
-import { framesOf, grouped, type Warning } from '../lib/warnings.ts';
+import { framesOf, grouped, ofTheVolume, type Warning } from '../lib/warnings.ts';
 import { Chip } from '../ui/bits.tsx';
 
 export function WarningList({ warnings }: { warnings: Warning[] }) {
@@ -12,6 +12,18 @@ export function WarningList({ warnings }: { warnings: Warning[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+// Who looks at an image, or hands it on, should not have to look elsewhere for why it may be wrong.
+export function Doubts({ warnings }: { warnings: Warning[] }) {
+  const doubts = ofTheVolume(warnings);
+  if (doubts.length === 0) return null;
+  return (
+    <section class="notice doubts" aria-label="Why this volume may be wrong">
+      <strong>This volume may be wrong.</strong>
+      <WarningList warnings={doubts} />
+    </section>
   );
 }
 

@@ -7,6 +7,7 @@ import { endedText } from '../lib/announcements.ts';
 import { type Clock, wallClock } from '../lib/clock.ts';
 import { isLate } from '../lib/format.ts';
 import { rememberSignedIn, wasSignedIn } from '../lib/signed_in.ts';
+import { doubtsOf } from '../lib/warnings.ts';
 
 const RANK: Record<Role, number> = { viewer: 0, console: 1, operator: 2, administrator: 3 };
 // Ended jobs that are kept besides the active ones; older ones are on the page of jobs.
@@ -31,7 +32,7 @@ export class Store {
   jobs = new Map<string, Job>();
   // Jobs that were deleted while the page was looking.
   readonly removed = new Set<string>();
-  // What is said of jobs that ended and of orders that were taken while the page was looking, the latest last; failures at once.
+  // What is said of jobs that ended and of orders that were taken while the page was looking, the latest last; failures, and volumes that may be wrong, at once.
   announcements: { id: number; text: string; failure: boolean }[] = [];
   // Whether the server ended the session, rather than the user.
   sessionEnded = false;
@@ -242,7 +243,7 @@ export class Store {
 
   private announce(job: Job): void {
     const text = endedText(this.jobs.get(job.job_id), job);
-    if (text) this.say(text, job.state === 'failed');
+    if (text) this.say(text, job.state === 'failed' || doubtsOf(job) !== '');
   }
 
   private take(event: ServerEvent): void {

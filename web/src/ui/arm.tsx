@@ -11,7 +11,7 @@ export function Arm({ job: { acquisition, progress: p } }: { job: JobDetail }) {
   const path = arcPath(Math.min(arc, 359.9));
   return (
     <span class="arm" role="meter" aria-label="Arm" aria-valuemin={0} aria-valuemax={Math.round(arc)} aria-valuenow={Math.round(part * arc)} aria-valuetext={text}>
-      <svg viewBox="-20 -20 40 40" width="36" height="36" aria-hidden="true">
+      <svg viewBox="-20 -20 40 40" aria-hidden="true">
         <path class="way" d={path} pathLength={1} />
         <path class="done" d={path} pathLength={1} stroke-dasharray={`${part} 2`} />
       </svg>

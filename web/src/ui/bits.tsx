@@ -1,17 +1,27 @@
 // Small parts that several screens are made of.
 import { type ComponentChildren, Fragment } from 'preact';
 import type { Job, JobState } from '../api/types.ts';
+import { doubtsOf } from '../lib/warnings.ts';
 import { stageOf } from '../lib/progress.ts';
-import { fullTime, plural, time, utcOffset, waitLeft, words } from '../lib/format.ts';
+import { fullTime, jobName, plural, time, utcOffset, waitLeft, words } from '../lib/format.ts';
 
 const STATE_NAMES: Record<JobState, string> = {
   receiving: 'Receiving', reconstructing: 'Reconstructing', refining: 'Refining', exporting: 'Storing',
   completed: 'Completed', failed: 'Failed', cancelled: 'Cancelled',
 };
-const SIGNS: Record<string, string> = { stalled: '!', completed: '✓', failed: '✕', cancelled: '–', warning: '!', ok: '✓', bad: '✕' };
+const SIGNS: Record<string, string> = { stalled: '!', doubtful: '!', completed: '✓', failed: '✕', cancelled: '–', warning: '!', ok: '✓', bad: '✕' };
 
-export function StateChip({ state }: { state: JobState }) {
-  return <Chip kind={state} text={STATE_NAMES[state] ?? words(state)} />;
+// A volume that may be wrong does not look like a good one.
+export function StateChip({ job }: { job: Pick<Job, 'state' | 'warning_kinds'> }) {
+  const doubts = doubtsOf(job);
+  const name = STATE_NAMES[job.state] ?? words(job.state);
+  return doubts ? <Chip kind="doubtful" text={`${name}, may be wrong`} title={doubts} /> : <Chip kind={job.state} text={name} />;
+}
+
+// The same where something else tells the state.
+export function Doubtful({ job }: { job: Pick<Job, 'state' | 'warning_kinds'> }) {
+  const doubts = doubtsOf(job);
+  return doubts ? <Chip kind="doubtful" text="may be wrong" title={doubts} /> : null;
 }
 
 // A word with a sign and a colour, none of which is needed to understand it.
@@ -58,6 +68,11 @@ export function Time({ at, now }: { at: string | null; now: number }) {
 export function Name({ text }: { text: string }) {
   const parts = text.split(/(?<=[_.\-/])(?=[^_.\-/])/);
   return <bdi>{parts.map((part, i) => (i === 0 ? part : <Fragment key={i}><wbr />{part}</Fragment>))}</bdi>;
+}
+
+// Which job a question is about: "Angio-1, head_soft, 09:30:05" and its id.
+export function JobNamed({ job, now }: { job: Job; now: number }) {
+  return <p><b>{jobName(job, now)}</b> <span class="quiet id">{job.job_id}</span></p>;
 }
 
 // Said once beside tables of times.

@@ -89,10 +89,11 @@ function Who() {
   const store = useStore();
   const { session } = store;
   if (!session?.signed_in) return null;
+  const who = session.via === 'loopback' ? session.role ?? '' : `${session.name}, ${session.role}`;
   return (
     <span class="who">
-      <span title={session.role ?? ''}>{session.via === 'loopback' ? session.role : `${session.name}, ${session.role}`}</span>
-      {(session.via === 'token' || session.via === 'provider') && <button type="button" class="small" onClick={() => void store.signOut().catch(() => {})}>Sign out</button>}
+      <span title={who}>{who}</span>
+      {(session.via === 'token' || session.via === 'provider') && <button type="button" class="small" title={who} onClick={() => void store.signOut().catch(() => {})}>Sign out</button>}
     </span>
   );
 }

@@ -1,6 +1,6 @@
 // Paints the plane of a pane.
 import type { Axis } from '../api/types.ts';
-import { type Pane, type View, toScreen } from './geometry.ts';
+import { type Pane, type Plane, type View, pixelsPerMm, toScreen } from './geometry.ts';
 import type { ViewerModel } from './model.ts';
 import { type Slice, type SliceId, keyOf } from './slice_loader.ts';
 import { type Window, applyTable, fillLookupTable } from './window_level.ts';
@@ -35,10 +35,20 @@ export class PlaneImage {
   }
 }
 
+// So far into the picture, and with voxels so large on the screen, somebody looks at voxels one by one, and what lies between them would be
+// invented. Below it every picture is interpolated, in windows of any size.
+const BLOCKS_ZOOM = 4;
+const BLOCKS_PIXELS = 16;
+
+// `ratio`: pixels of the screen in one of the page.
+export function showsBlocks(plane: Plane, view: View, pane: Pane, ratio: number): boolean {
+  return view.zoom >= BLOCKS_ZOOM && pixelsPerMm(plane, view, pane) * Math.min(plane.columnMm, plane.rowMm) >= BLOCKS_PIXELS * ratio;
+}
+
 // `context` draws in pixels of the screen; `quick`: another plane is about to come.
 export function drawImage(
   context: CanvasRenderingContext2D, model: ViewerModel, axis: Axis, view: View, pane: Pane, image: HTMLCanvasElement, level: number,
-  quick: boolean,
+  quick: boolean, ratio: number,
 ): void {
   const plane = model.planes[axis];
   const step = 2 ** level;
@@ -48,9 +58,7 @@ export function drawImage(
   context.save();
   context.translate(first.x, first.y);
   context.scale((last.x - first.x) / image.width, (last.y - first.y) / image.height);
-  const magnified = Math.abs(last.x - first.x) / image.width;
-  // Beyond this, voxels are looked at one by one, and blurred edges would be invented.
-  context.imageSmoothingEnabled = magnified < 8;
+  context.imageSmoothingEnabled = !showsBlocks(plane, view, pane, ratio);
   context.imageSmoothingQuality = quick ? 'low' : 'high';
   context.drawImage(image, 0, 0);
   context.restore();

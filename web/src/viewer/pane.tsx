@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Axis } from '../api/types.ts';
 import { hounsfield, millimetres } from '../lib/format.ts';
 import { shortName } from '../lib/relations.ts';
-import { PlaneImage, drawImage } from './draw.ts';
+import { PlaneImage, drawImage, showsBlocks } from './draw.ts';
 import { type Pane as Size, worldMm } from './geometry.ts';
 import { Gesture } from './gesture.ts';
 import type { Shown, ViewerModel } from './model.ts';
@@ -67,7 +67,7 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
     image.current ??= new PlaneImage();
     if (!found) return;
     const picture = image.current.of(found.id, found.slice, window, model.inverted);
-    drawImage(context, model, axis, view, size, picture, found.id.level, quick);
+    drawImage(context, model, axis, view, size, picture, found.id.level, quick, devicePixelRatio || 1);
   });
 
   useEffect(() => {
@@ -83,6 +83,7 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
   };
 
   const window = model.windowOf(shown.relation);
+  const blocks = showsBlocks(plane, model.views[axis], sizeOf(canvas.current), devicePixelRatio || 1);
   const value = readout(model, loader, shown, axis);
   const waiting = waitingText(model, loader, shown, axis, seen !== null, sizeOf(canvas.current));
   return (
@@ -92,13 +93,13 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
         data-level={seen?.id.level} data-lengths={lengthsOf(model, axis)}
         aria-label={`${plane.name} plane, ${shown.name}`} aria-orientation="vertical"
         aria-valuemin={1} aria-valuemax={plane.slices} aria-valuenow={slice + 1}
-        aria-valuetext={inWords(model, axis, value)}
+        aria-valuetext={inWords(model, axis, value) + (blocks ? ', each voxel a block' : '')}
         onKeyDown={onKeyDown} onDblClick={() => onMaximise(axis)}
       >
         <canvas ref={canvas} />
         <Overlay model={model} axis={axis} size={sizeOf(canvas.current)} ratio={devicePixelRatio || 1} />
         <span class="at top left"><span class="whole" title={shown.name}>{shortName(shown.name)}</span><span class="quiet">{plane.name}</span></span>
-        <span class="at top right quiet" aria-hidden="true">{`C ${window.center}`}<br />{`W ${window.width}`}</span>
+        <span class="at top right quiet" aria-hidden="true">{`C ${window.center}`}<br />{`W ${window.width}`}{blocks && <><br />voxels as blocks</>}</span>
         <span class="at bottom left">
           {slice + 1}<span class="quiet"> / {plane.slices}</span><br />
           <span class="quiet">{millimetres(sliceMm(model, axis))}</span>
