@@ -55,6 +55,9 @@ absl::StatusOr<ChainedLine> ReadChained(absl::string_view line) {
   if (json.contains("torn_bytes") && json["torn_bytes"].is_number_integer()) {
     read.torn_bytes = json["torn_bytes"].get<int64_t>();
   }
+  if (json.contains("lost") && json["lost"].is_number_integer()) {
+    read.lost = json["lost"].get<int64_t>();
+  }
   return read;
 }
 

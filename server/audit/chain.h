@@ -25,6 +25,7 @@ struct ChainedLine {
   Link link;
   std::string previous_hash;
   int64_t torn_bytes = 0;
+  int64_t lost = 0;  // records that it says could not be written before it
 };
 
 /// A line whose digest is right. Errors: DATA_LOSS (it is no record, or was changed).

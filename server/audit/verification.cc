@@ -112,6 +112,10 @@ class Follower {
   }
 
   absl::Status End() {
+    if (losses_ > 1) {
+      verified_.notes.push_back(
+          absl::StrCat(lost_, " records are lost altogether, of which ", losses_, " records tell"));
+    }
     if (!torn_) return absl::OkStatus();
     if (has_torn_end_) return *torn_;
     verified_.notes.push_back(absl::StrCat(
@@ -146,11 +150,28 @@ class Follower {
                                              line.link.number));
       torn_.reset();
     }
+    if (line.lost > 0) NoteLoss(line);
     last = line.link;
     return absl::OkStatus();
   }
 
+  /// A trail that says itself what it lacks is whole, but it does not tell everything.
+  void NoteLoss(const ChainedLine& line) {
+    if (++losses_ <= kMostLossesNoted) {
+      verified_.notes.push_back(
+          absl::StrCat(line.lost, line.lost == 1 ? " record" : " records", " before record ",
+                       line.link.number, " (", path_,
+                       ") could not be written and are lost: that record says "
+                       "so"));
+    }
+    lost_ = line.lost < INT64_MAX - lost_ ? lost_ + line.lost : INT64_MAX;
+  }
+
+  static constexpr int kMostLossesNoted = 20;
+
   Verification& verified_;
+  int64_t losses_ = 0;  // records that tell of lost ones
+  int64_t lost_ = 0;    // records, of all
   std::string path_;
   int64_t line_ = 0;
   std::optional<absl::Status> torn_;  // what is wrong with the line before

@@ -5,7 +5,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
@@ -188,9 +187,8 @@ void CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& expiries
   mistakes.Add(CheckSyslogTls(config.audit().syslog(), expiries));
 }
 
-void WarnOfEnds(const std::vector<Expiry>& expiries) {
+void WarnOfEnds(const std::vector<Expiry>& expiries, absl::Time now) {
   constexpr absl::Duration kSoon = absl::Hours(30 * 24);
-  const absl::Time now = absl::Now();
   for (const Expiry& expiry : expiries) {
     const absl::Duration left = expiry.not_after - now;
     if (left >= kSoon) continue;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "isocenter/v1/server_config.pb.h"
 #include "server/config/mistakes.h"
 #include "server/crypto/certificates.h"
@@ -24,6 +25,6 @@ void CheckTlsFiles(const v1::ServerConfig& config, std::vector<crypto::Expiry>& 
 
 /// Says in the log which certificates end within 30 days: a service that runs goes on when they
 /// have ended, but does not start again, and whoever checks them does not connect any more.
-void WarnOfEnds(const std::vector<crypto::Expiry>& expiries);
+void WarnOfEnds(const std::vector<crypto::Expiry>& expiries, absl::Time now);
 
 }  // namespace isocenter::daemon

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/mistakes.h"
@@ -112,7 +113,7 @@ absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   }
   mistakes.Take(FaultOf(flags), read.fault);
   ISO_RETURN_IF_ERROR(placed(mistakes.status()));
-  WarnOfEnds(read.expiries);
+  WarnOfEnds(read.expiries, absl::Now());
   read.backend = flags.backend;
   return read;
 }

@@ -1,10 +1,8 @@
 // isocenterd: reads what it is told, starts the service, waits for a signal, drains.
 
 #include <malloc.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
 #include "server/audit/audit_file.h"
@@ -23,6 +22,7 @@
 #include "server/daemon/configuration.h"
 #include "server/daemon/directories.h"
 #include "server/daemon/flags.h"
+#include "server/daemon/process_signals.h"
 #include "server/daemon/service.h"
 #include "server/daemon/supervisor.h"
 #include "server/rpc/library_log.h"
@@ -40,7 +40,7 @@ void SetUpHeap() {
   // (of any further heap it keeps the top).
   mallopt(M_ARENA_MAX, 1);
   // Frames come and go some hundred times a second: their memory stays, instead of being mapped and
-  // cleared by the kernel for each. WaitForSignal gives it back.
+  // cleared by the kernel for each. Serve gives it back.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
 }
@@ -53,17 +53,6 @@ void RaiseDescriptorLimit() {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Blocked before any thread exists, so that every thread inherits it and sigwait gets them.
-sigset_t BlockStopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);  // of a terminal that is closed; no configuration is read again
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
-
 // A device that has failed may never answer again; what waits for it must not keep the process from
 // being started again. To the spool and the archive it is as any other crash.
 void EndSoon() {
@@ -72,15 +61,8 @@ void EndSoon() {
   alarm(kSeconds);
 }
 
-// Meanwhile memory that large or hostile requests took goes back to the system: the allocator keeps
-// every page below one that is still in use, until it is asked.
-void WaitForSignal(const sigset_t& signals) {
-  constexpr timespec kBetweenTrims = {.tv_sec = 5, .tv_nsec = 0};
-  while (sigtimedwait(&signals, nullptr, &kBetweenTrims) < 0) malloc_trim(0);
-}
-
 /// A lost device as error: the last one, so that a restart is the only cure.
-absl::Status Serve(Configuration configuration, const sigset_t& stop_signals) {
+absl::Status Serve(Configuration configuration, const ProcessSignals& signals) {
   ISO_ASSIGN_OR_RETURN(const auto service,
                        Service::Start(std::move(configuration), [] { kill(getpid(), SIGTERM); }));
   const Addresses& at = service->addresses();
@@ -91,9 +73,13 @@ absl::Status Serve(Configuration configuration, const sigset_t& stop_signals) {
   const Supervisor supervisor([&] { service->CheckLocks(); });
   supervisor.Ready(absl::StrCat("serves gRPC on ", at.grpc));
 
-  WaitForSignal(stop_signals);
-  // A second signal ends the process at once.
-  pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
+  signals.WaitForEnd([&] {
+    // Memory that large or hostile requests took goes back to the system: the allocator keeps every
+    // page below one that is still in use, until it is asked.
+    malloc_trim(0);
+    service->LookAtCertificates(absl::Now());
+  });
+  signals.EndAtOnce();
   supervisor.Stopping("drains");
   if (service->no_device_left()) EndSoon();
   return service->Drain();
@@ -156,9 +142,9 @@ int Main(int argc, char** argv) {
   }
   if (flags.check) return Check(*configuration);
 
-  const sigset_t stop_signals = BlockStopSignals();
+  const ProcessSignals signals;
   signal(SIGPIPE, SIG_IGN);
-  const absl::Status status = Serve(*std::move(configuration), stop_signals);
+  const absl::Status status = Serve(*std::move(configuration), signals);
   if (status.ok()) return 0;
   Complain(status);
   return ops::IsDeviceLost(status) ? kExitDeviceLost : kExitFailed;

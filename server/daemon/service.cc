@@ -167,6 +167,7 @@ absl::Status Service::OpenDevices() {
   devices_ = std::make_unique<Slots>(std::move(devices));
   ISO_ASSIGN_OR_RETURN(audit_, audit::Trail::Open(AuditOptionsOf(config)));
   configuration_.dicom.audit = audit_.get();
+  certificates_ = std::make_unique<CertificateWatch>(configuration_.expiries, absl::Now());
   metrics_ = std::make_unique<metrics::Metrics>(
       metrics::Metrics::BuildInfo{.version = ISOCENTER_VERSION, .backend = devices_->backend});
   for (const crypto::Expiry& expiry : configuration_.expiries) {

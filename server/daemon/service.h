@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/daemon/certificate_watch.h"
 #include "server/daemon/configuration.h"
 #include "server/jobs/job_table.h"
 
@@ -109,6 +111,8 @@ class Service {
   bool no_device_left() const { return no_device_left_; }
   /// Returns at once, unless a lock is never released.
   void CheckLocks() const;
+  /// Has the log say which certificates have ended or will soon, when it is time to. By one thread.
+  void LookAtCertificates(absl::Time now) { certificates_->Look(now); }
 
   /// Takes nothing new, lets what is active end for as long as is configured, and stops serving.
   /// Once. Errors: that of a lost device, where none is left; then nothing is waited for.
@@ -150,6 +154,7 @@ class Service {
   std::atomic<int64_t> taken_over_{0};  // jobs of lost nodes
   Addresses addresses_{.grpc = "off", .metrics = "off", .web = "off", .dicom = "off"};
   std::unique_ptr<Slots> devices_;  // its slots are the scheduler's
+  std::unique_ptr<CertificateWatch> certificates_;
   std::unique_ptr<audit::Trail> audit_;
   std::unique_ptr<metrics::Metrics> metrics_;
   std::unique_ptr<node::Activity> activity_;

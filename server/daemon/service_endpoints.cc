@@ -138,7 +138,8 @@ node::NodeOptions Service::NodeOptions() const {
                 return disk.ok() ? disk->free_bytes : 0;
               },
           .replication = [this] { return ReplicationShown(); },
-          .peers = [this] { return peers_->Get(); }};
+          .peers = [this] { return peers_->Get(); },
+          .drain_file = node::KeptDrain::FileIn(config.archive_directory())};
 }
 
 absl::Status Service::ServeMetrics() {

@@ -27,6 +27,11 @@ absl::StatusOr<Response> Drain(const WebEnvironment& environment, const Call& ca
   return JsonAnswer(StatusNow(environment));
 }
 
+absl::StatusOr<Response> Resume(const WebEnvironment& environment, const Call& call) {
+  ISO_RETURN_IF_ERROR(environment.node.Resume(call.caller.name));
+  return JsonAnswer(StatusNow(environment));
+}
+
 /// From memory: nobody waits for a node that does not answer.
 absl::StatusOr<Response> Cluster(const WebEnvironment& environment) {
   Json nodes = Json::array();
@@ -122,10 +127,7 @@ void AddNodeRoutes(const WebEnvironment& environment, Router& router) {
       [environment](const Call& call) { return Drain(environment, call); }, audit::Action::kDrain);
   router.Add(
       "POST", "/api/v1/node:resume", Role::kOperator,
-      [environment](const Call& call) {
-        environment.node.Resume(call.caller.name);
-        return JsonAnswer(StatusNow(environment));
-      },
+      [environment](const Call& call) { return Resume(environment, call); },
       audit::Action::kUndrain);
   router.Add("GET", "/api/v1/cluster", Role::kViewer,
              [environment](const Call&) { return Cluster(environment); });

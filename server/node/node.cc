@@ -56,6 +56,14 @@ void CheckArchive(const absl::StatusOr<int64_t>& room, int64_t scan_bytes,
   }
 }
 
+/// An error of the disk, with what holds all the same.
+absl::Status After(const char* what_holds, const absl::Status& kept) {
+  if (kept.ok()) return kept;
+  spdlog::error("event=drain_not_kept what=\"{}\" error=\"{}\"", what_holds,
+                std::string(kept.message()));
+  return absl::Status(kept.code(), absl::StrCat(what_holds, ": ", kept.message()));
+}
+
 jobs::JobFilter Active() {
   return {.states = {jobs::JobState::kReceiving, jobs::JobState::kReconstructing,
                      jobs::JobState::kRefining, jobs::JobState::kExporting}};
@@ -69,7 +77,22 @@ Node::Node(NodeOptions options, pipeline::Engine& engine, const scheduler::Sched
       start_time_(options_.clock()),
       engine_(engine),
       scheduler_(scheduler),
-      table_(table) {}
+      table_(table),
+      kept_drain_(options_.drain_file) {
+  TakeUpDrain();
+}
+
+void Node::TakeUpDrain() {
+  absl::MutexLock changing(&changing_);
+  const std::optional<Drained> kept = kept_drain_.Read();
+  if (!kept) return;
+  absl::MutexLock lock(&mutex_);
+  drained_ = kept;
+  engine_.SetDrained(kept->reason);
+  spdlog::warn("event=drained_since time={} by=\"{}\" reason=\"{}\" todo=\"isocenter resume\"",
+               absl::FormatTime(absl::RFC3339_sec, kept->since, absl::UTCTimeZone()), kept->by,
+               kept->reason);
+}
 
 absl::Status Node::Drain(const std::string& reason, const std::string& by) {
   if (reason.size() > kLongestReason || std::ranges::any_of(reason, absl::ascii_iscntrl)) {
@@ -77,25 +100,32 @@ absl::Status Node::Drain(const std::string& reason, const std::string& by) {
                                                    " bytes; legal are up to ", kLongestReason,
                                                    " without control characters"));
   }
-  {
-    absl::MutexLock lock(&mutex_);
-    if (drained_) return absl::OkStatus();
-    drained_ = Drained{options_.clock(), reason, by};
-    engine_.SetDrained(reason);
+  absl::MutexLock changing(&changing_);
+  std::optional<Drained> said = drained();
+  if (!said) {
+    said = Drained{options_.clock(), reason, by};
+    SetDrained(said);
+    spdlog::warn("event=node_drained by=\"{}\" reason=\"{}\"", by, reason);
   }
-  spdlog::warn("event=node_drained by=\"{}\" reason=\"{}\"", by, reason);
-  Tell();
-  return absl::OkStatus();
+  // Also of a node that is drained: the disk may have been full when that was said.
+  return After("the node is drained, but a restart would resume it", kept_drain_.Keep(*said));
 }
 
-void Node::Resume(const std::string& by) {
+absl::Status Node::Resume(const std::string& by) {
+  absl::MutexLock changing(&changing_);
+  if (drained()) {
+    SetDrained(std::nullopt);
+    spdlog::warn("event=node_resumed by=\"{}\"", by);
+  }
+  return After("the node is resumed, but a restart would drain it again", kept_drain_.Forget());
+}
+
+void Node::SetDrained(const std::optional<Drained>& drained) {
   {
     absl::MutexLock lock(&mutex_);
-    if (!drained_) return;
-    drained_.reset();
-    engine_.SetDrained(std::nullopt);
+    drained_ = drained;
+    engine_.SetDrained(drained ? std::optional(drained->reason) : std::nullopt);
   }
-  spdlog::warn("event=node_resumed by=\"{}\"", by);
   Tell();
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "absl/time/time.h"
 #include "server/jobs/job_table.h"
 #include "server/node/cluster.h"
+#include "server/node/kept_drain.h"
 #include "server/pipeline/engine.h"
 #include "server/scheduler/scheduler.h"
 
@@ -25,14 +27,6 @@ struct Reason {
   std::string component;  // "devices", "spool", "archive", "admission" or "service"
   std::string message;    // a sentence for operators
   friend bool operator==(const Reason&, const Reason&) = default;
-};
-
-/// What an operator has said.
-struct Drained {
-  absl::Time since;
-  std::string reason;  // may be empty
-  std::string by;      // who said it
-  friend bool operator==(const Drained&, const Drained&) = default;
 };
 
 /// The disk of the frame spool.
@@ -82,6 +76,7 @@ struct NodeOptions {
   std::function<std::optional<Replication>()> replication = [] { return std::nullopt; };
   /// Answers at once.
   std::function<std::vector<Peer>()> peers = [] { return std::vector<Peer>(); };
+  std::filesystem::path drain_file;  // that outlasts the process; empty: a drain ends with it
 };
 
 /// Thread-safe.
@@ -89,16 +84,20 @@ class Node {
  public:
   static constexpr size_t kLongestReason = 200;
 
-  /// All but `options` must outlive the node.
+  /// A node that was drained when an earlier process ended is drained. All but `options` must
+  /// outlive the node.
   Node(NodeOptions options, pipeline::Engine& engine, const scheduler::Scheduler& scheduler,
        const jobs::JobTable& table);
 
   /// From now on new acquisitions and refinements are refused with that reason; what exists goes
-  /// on. Without effect on a node that is drained. Not kept over a restart. Errors:
-  /// INVALID_ARGUMENT (the reason's length, control characters).
+  /// on. Lasts until Resume, also over a restart or a crash. A node that is drained keeps its first
+  /// reason. Errors: INVALID_ARGUMENT (the reason's length, control characters);
+  /// RESOURCE_EXHAUSTED, PERMISSION_DENIED, INTERNAL (it is drained, but that cannot be kept on the
+  /// disk).
   absl::Status Drain(const std::string& reason, const std::string& by);
-  /// Without effect on a node that is not drained.
-  void Resume(const std::string& by);
+  /// Without effect on a node that is not drained. Errors: PERMISSION_DENIED, INTERNAL (it takes
+  /// acquisitions, but the disk does not forget the drain).
+  absl::Status Resume(const std::string& by);
 
   /// `told` is called after what the functions here have changed; null: nobody is told.
   void SetListener(std::function<void()> told);
@@ -126,6 +125,8 @@ class Node {
 
  private:
   void Tell() ABSL_LOCKS_EXCLUDED(listener_mutex_);
+  void TakeUpDrain();
+  void SetDrained(const std::optional<Drained>& drained);
   std::vector<Reason> ReasonsOf(const SpoolState& spool, int active_jobs) const;
 
   const NodeOptions options_;
@@ -133,6 +134,8 @@ class Node {
   pipeline::Engine& engine_;
   const scheduler::Scheduler& scheduler_;
   const jobs::JobTable& table_;
+  absl::Mutex changing_;  // held while the disk is written, so that it has what was said last
+  const KeptDrain kept_drain_ ABSL_GUARDED_BY(changing_);
   mutable absl::Mutex mutex_;
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

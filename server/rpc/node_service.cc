@@ -92,12 +92,10 @@ void NodeService::OnDrainNode(UnaryCall<v1::DrainNodeRequest, v1::NodeStatus>& c
 void NodeService::OnResumeNode(UnaryCall<v1::ResumeNodeRequest, v1::NodeStatus>& call) {
   const Permit& permit = call.permit();
   const absl::StatusOr<std::string> by = AuthorOf(permit, call.request().by());
-  if (by.ok()) {
-    node_.Resume(*by);
-    Describe(call.response(), /*with_peers=*/true);
-  }
-  RecordOf(permit, audit::Action::kUndrain, by.status(), by, "");
-  call.Answer(by.status());
+  const absl::Status resumed = by.ok() ? node_.Resume(*by) : by.status();
+  if (resumed.ok()) Describe(call.response(), /*with_peers=*/true);
+  RecordOf(permit, audit::Action::kUndrain, resumed, by, "");
+  call.Answer(resumed);
 }
 
 }  // namespace isocenter::rpc

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "tests/client/command.h"
 #include "tests/client/fake_cluster.h"
 
@@ -224,6 +226,87 @@ TEST(Cluster, AJobsCommandsFindItsNode) {
   EXPECT_EQ(RunCommand({"delete", "moved", "--server", proxy.address()}).exit_code, 0);
   EXPECT_THAT(proxy.done(),
               testing::IsSupersetOf({"recon1 deleted moved", "recon2 deleted moved"}));
+}
+
+/// An ended job, so many days old, whose images went to one destination; `delivered` nothing: to
+/// none.
+void AddEnded(FakeNode& node, const std::string& id, v1::JobState state, double days,
+              std::optional<bool> delivered) {
+  const int64_t now = absl::ToUnixSeconds(absl::Now());
+  node.AddJob(id, state, now - static_cast<int64_t>(days * 86400) - 60);
+  v1::Job& job = node.jobs.back();
+  job.mutable_end_time()->set_seconds(now - static_cast<int64_t>(days * 86400));
+  job.mutable_grid()->set_nx(512);
+  job.mutable_grid()->set_ny(512);
+  job.mutable_grid()->set_nz(512);
+  if (delivered) job.add_transfer()->set_done(*delivered);
+}
+
+TEST(Cluster, OldJobsAreDeletedOnAllNodesAndOthersStay) {
+  FakeNode first = ReadyNode("recon1"), second = ReadyNode("recon2");
+  AddEnded(first, "new", v1::JOB_STATE_COMPLETED, 29.9, true);
+  AddEnded(first, "sent", v1::JOB_STATE_COMPLETED, 30.1, true);
+  AddEnded(first, "waits", v1::JOB_STATE_COMPLETED, 40, false);
+  AddEnded(first, "failed", v1::JOB_STATE_FAILED, 50, std::nullopt);
+  AddEnded(second, "oldest", v1::JOB_STATE_COMPLETED, 90, true);
+  AddEnded(second, "refined", v1::JOB_STATE_COMPLETED, 80, true);
+  AddEnded(second, "active", v1::JOB_STATE_RECEIVING, 99, true);  // a lie of the node
+  second.undeletable = {"refined"};
+  const FakeAddress proxy({first, second});
+  const auto sweep = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"delete", "--older-than", "30d"});
+    flags.insert(flags.end(), {"--server", proxy.address()});
+    return RunCommand(flags);
+  };
+  // Nobody is there to be asked.
+  const Outcome unsaid = sweep({"--delivered"});
+  EXPECT_EQ(unsaid.exit_code, 2);
+  EXPECT_THAT(unsaid.err, HasSubstr("--older-than needs --yes, or --dry-run"));
+  const Outcome dry = sweep({"--delivered", "--dry-run"});
+  EXPECT_EQ(dry.exit_code, 0) << dry.err;
+  EXPECT_THAT(dry.out, HasSubstr("3 jobs, about 2.2"));
+  EXPECT_THAT(dry.out, HasSubstr("2 jobs are as old and stay"));
+  EXPECT_THAT(proxy.done(), IsEmpty());
+  const Outcome done = sweep({"--delivered", "--yes", "--json"});
+  EXPECT_EQ(done.exit_code, 5) << "one was refused";
+  EXPECT_THAT(done.err, HasSubstr("1 job could not be deleted:\n  refined: "));
+  const auto json = nlohmann::json::parse(done.out);
+  EXPECT_EQ(json["selected_count"], 3);
+  EXPECT_EQ(json["estimated_bytes"], int64_t{3} * 6 * 512 * 512 * 512);
+  EXPECT_EQ(json["kept_count"], 2);
+  EXPECT_EQ(json["deleted_count"], 2);
+  EXPECT_EQ(json["refused"][0]["job_id"], "refined");
+  EXPECT_LT(json["oldest_end_time"], json["newest_end_time"]);
+  EXPECT_THAT(proxy.done(), ElementsAre("recon1 deleted sent", "recon2 deleted oldest"));
+  // Without --delivered what was to go nowhere goes, too; what a destination waits for never does.
+  EXPECT_EQ(sweep({"--yes"}).exit_code, 5);
+  EXPECT_THAT(proxy.done(),
+              ElementsAre("recon1 deleted failed", "recon1 deleted sent", "recon2 deleted oldest"));
+}
+
+TEST(Cluster, SeveralJobsAreDeletedByName) {
+  FakeNode first = ReadyNode("recon1"), second = ReadyNode("recon2");
+  first.AddJob("a", v1::JOB_STATE_COMPLETED, 100);
+  second.AddJob("b", v1::JOB_STATE_COMPLETED, 100);
+  second.AddJob("stays", v1::JOB_STATE_COMPLETED, 100);
+  second.undeletable = {"stays"};
+  const FakeAddress proxy({first, second});
+  const Outcome done = RunCommand({"delete", "a", "stays", "b", "--server", proxy.address()});
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_EQ(done.out, "job a is deleted\njob b is deleted\n");
+  EXPECT_THAT(done.err, HasSubstr("1 job could not be deleted:\n  stays: "));
+  EXPECT_THAT(proxy.done(), ElementsAre("recon1 deleted a", "recon2 deleted b"));
+  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
+           {"delete"},
+           {"delete", "a", "--older-than", "30d", "--yes"},
+           {"delete", "a", "--delivered"},
+           {"delete", "a", "--yes"},
+           {"delete", "--older-than", "30d", "--force", "--yes"},
+           {"delete", "--older-than", "30 fortnights", "--yes"}}) {
+    std::vector<std::string> command = wrong;
+    command.insert(command.end(), {"--server", proxy.address()});
+    EXPECT_EQ(RunCommand(command).exit_code, 2) << wrong.back();
+  }
 }
 
 TEST(Cluster, AJobThatIsNowhereIsSaidToBeSo) {

@@ -24,8 +24,9 @@ struct FakeNode {
   std::string name;
   std::vector<v1::Job> jobs;
   v1::NodeStatus status;
-  bool away = false;   // calls that name it are refused, as by a proxy
-  bool hangs = false;  // calls that name it get no answer
+  bool away = false;                  // calls that name it are refused, as by a proxy
+  bool hangs = false;                 // calls that name it get no answer
+  std::set<std::string> undeletable;  // jobs
 
   void AddJob(const std::string& id, v1::JobState state, int64_t created) {
     v1::Job& job = jobs.emplace_back();
@@ -117,7 +118,11 @@ class FakeAddress final : public v1::AcquisitionService::Service,
   grpc::Status DeleteJob(grpc::ServerContext* context, const v1::DeleteJobRequest* request,
                          v1::DeleteJobResponse*) override {
     const FakeNode* node = Meant(*context);
-    return node == nullptr ? Away() : Did(*node, "deleted", request->job_id());
+    if (node == nullptr) return Away();
+    if (node->undeletable.contains(request->job_id())) {
+      return {grpc::StatusCode::FAILED_PRECONDITION, "an active job refines it"};
+    }
+    return Did(*node, "deleted", request->job_id());
   }
 
  private:

@@ -1,8 +1,10 @@
 """Draining on SIGTERM, and what survives a restart."""
 
+import json
 import shutil
 import signal
 
+import dated_certificate
 import support
 from lab import isocenter, process
 
@@ -49,6 +51,49 @@ class LifecycleTest(support.ServiceTest):
 
     def test_restart_after_kill(self):
         self.restart_keeps_everything(lambda service: service.kill())
+
+    def test_a_node_that_is_drained_stays_so_until_somebody_resumes(self):
+        service = self.service()
+        isocenter.must("drain", "--reason", "new filter", "--server", service.grpc)
+        since = json.loads(isocenter.must("status", "--json", "--server", service.grpc))["drain"]
+        for end in (service.kill, service.terminate):
+            end()
+            service.start()
+            self.assertRegex(service.process.output(), r'event=drained_since time=\S+Z by="[^"]+" reason="new filter"')
+            status = json.loads(isocenter.must("status", "--json", "--server", service.grpc))
+            self.assertEqual((status["ready"], status["drain"]), (False, since))
+            refused = isocenter.call("stream", self.bundle(), "--server", service.grpc, *support.GRID)
+            self.assertEqual(refused.returncode, 6, refused.stderr)
+            self.assertIn("the node is drained: new filter", refused.stderr)
+        isocenter.must("resume", "--server", service.grpc)
+        service.kill()
+        service.start()
+        self.assertNotIn("drained_since", service.process.output())
+        self.stream(service)
+
+    def test_signals_that_mean_nothing_here_do_nothing(self):
+        service = self.service(wrapper=["setsid"])  # without a terminal
+        for name in ("SIGHUP", "SIGUSR1", "SIGUSR2"):
+            service.process.signal(signal.Signals[name])
+            service.process.wait_for(lambda: f"event=signal_ignored signal={name}" in service.process.output(), 20, name)
+        self.stream(service)
+        self.assertEqual(service.terminate(), 0)
+
+    def test_a_certificate_that_ends_meanwhile_is_told_of(self):
+        openssl = shutil.which("openssl")
+        if not openssl:
+            self.skipTest("openssl is not installed")
+        dated_certificate.issue(openssl, self.folder, "node", -60, 90)
+        (self.folder / "node.key").chmod(0o600)
+        files = {"certificate_file": self.folder / "node.pem", "private_key_file": self.folder / "node.key"}
+        service = isocenter.Service(self.folder / "service", tls=files)
+        self.addCleanup(service.stop)
+        service.start()
+        self.assertIn("event=certificate_ends_soon field=grpc_tls.certificate_file", service.process.output())
+        ended = "event=certificate_has_ended field=grpc_tls.certificate_file"
+        self.assertNotIn(ended, service.process.output())
+        service.process.wait_for(lambda: ended in service.process.output(), 150, "the end of the certificate")
+        self.assertEqual(service.terminate(), 0)
 
     def test_one_service_writes_an_audit_trail(self):
         """A second one, with an archive, a spool and ports of its own, would break the chain of its records."""
@@ -99,6 +144,24 @@ class LifecycleTest(support.ServiceTest):
         self.assertEqual(refused.returncode, 1, refused.stderr)
         self.assertIn(f"spool.directory is {spool}; directories_must_exist is set, and no spool is there", refused.stderr)
         self.assertFalse(spool.parent.exists())
+
+    def test_results_without_their_index_are_no_missing_archive(self):
+        service = self.service()
+        job = self.stream(service)["job_id"]
+        self.assertEqual(service.terminate(), 0)
+        index, away = service.folder / "archive" / "index.sqlite", self.folder / "index.sqlite"
+        index.rename(away)
+        service.extra_config = "directories_must_exist: true"
+        service._write_config()
+        for flags in (["--check"], []):
+            refused = self.isocenterd("--config", service.config, *flags)
+            self.assertEqual(refused.returncode, 1, refused.stderr)
+            self.assertIn("results are there (results/) without their index (index.sqlite): put the index back", refused.stderr)
+            self.assertNotIn("is its disk mounted", refused.stderr)
+        self.assertFalse(index.exists())
+        away.rename(index)
+        service.start()
+        self.assertIn(job, isocenter.must("jobs", "--server", service.grpc))
 
     def test_a_completed_job_whose_result_is_lost_says_so(self):
         service = self.service()

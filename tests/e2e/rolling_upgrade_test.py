@@ -1,4 +1,4 @@
-"""Three nodes are upgraded one after the other under load: each is drained, stopped and started again. No scan is refused or lost.
+"""Three nodes are upgraded one after the other under load: each is drained, stopped, started again and resumed. No scan is refused or lost.
 
 A campaign: `./dev test --fault -R rolling_upgrade`; ISOCENTER_ROOMS (6) says how many rooms scan again and again.
 What it prints: how long each node was away, scans, and the time from a frame to its acknowledgement at the nodes.
@@ -71,6 +71,8 @@ class RollingUpgradeTest(cluster.ClusterTest):
         self.nodes[node].process.signal(signal.SIGTERM)
         self.assertEqual(self.nodes[node].process.wait(60), 0)
         self.nodes[node].start()
+        done = self.call("resume", "--node", node)
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.wait_for_the_return_of(node)
         return time.monotonic() - began
 

@@ -105,7 +105,12 @@ class Faults:
         process.wait_until(is_idle, TO_DRAIN_S, what)
         node.process.signal(signal.SIGTERM)
         cluster.assertEqual(node.process.wait(90), 0)
-        return self._draws.uniform(0, 3), node.start
+        return self._draws.uniform(0, 3), lambda: self._return(name)
+
+    def _return(self, name):
+        """A drain outlasts the process: the operator ends it."""
+        self._cluster.nodes[name].start()
+        process.wait_until(lambda: self._cluster.call("resume", "--node", name).returncode == 0, 60, f"{name} told to resume")
 
     def _stop(self, name):
         child = self._cluster.nodes[name].process

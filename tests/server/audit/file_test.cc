@@ -302,6 +302,34 @@ TEST_F(FileTest, NothingIsDroppedThatHasNotBeenExported) {
   EXPECT_EQ(ClosedFiles(path()).size(), 3u);
 }
 
+TEST_F(FileTest, WhatARecordSaysIsLostIsNotedAndTheTrailIsWhole) {
+  FileOptions options = Options();
+  options.max_bytes = 1 << 20;
+  const auto lose = [&](int64_t records) {
+    Event loss = TestEvent();
+    loss.lost = records;
+    ASSERT_TRUE(AuditFile::Open(options)->Write(loss).ok());
+  };
+  Write(2);
+  lose(204);
+  const std::string noted =
+      absl::StrCat("204 records before record 3 (", path(),
+                   ") could not be written and are lost: that record says so");
+  EXPECT_EQ(Verdict(), "1 to 3; " + noted);
+  lose(1);
+  EXPECT_EQ(Verdict(),
+            absl::StrCat("1 to 4; ", noted, "; 1 record before record 4 (", path(),
+                         ") could not be written and are lost: that record says so; 205 records "
+                         "are lost altogether, of which 2 records tell"));
+  // However often, and however many it says: the notes stay readable.
+  for (int i = 0; i < 30; ++i) lose(INT64_MAX);
+  const auto verified = Verify(directory_.path().string());
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_THAT(verified->notes, SizeIs(21));
+  EXPECT_THAT(verified->notes.back(),
+              testing::EndsWith("records are lost altogether, of which 32 records tell"));
+}
+
 TEST_F(FileTest, WhatWasCollectedMakesRoom) {
   absl::Time now = absl::Now();
   FileOptions options = Options();
