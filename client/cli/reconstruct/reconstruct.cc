@@ -174,8 +174,7 @@ recon::WholeScan AllOf(const Scan& scan, const LocalFrames& frames) {
 void WarnOfFrames(const ReconstructOptions& options, const LocalFrames& frames, Scan& scan) {
   recon::FoundInScan in_scan = recon::ScanFindings(AllOf(scan, frames));
   if (in_scan.unchecked_order) {
-    std::fprintf(stderr, "isocenter: %s
-", in_scan.unchecked_order->c_str());
+    std::fprintf(stderr, "isocenter: %s\n", in_scan.unchecked_order->c_str());
   }
   std::vector<std::string>& found = in_scan.texts;
   if (options.motion && in_scan.misfit) {
