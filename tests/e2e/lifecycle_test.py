@@ -59,7 +59,7 @@ class LifecycleTest(support.ServiceTest):
         for end in (service.kill, service.terminate):
             end()
             service.start()
-            self.assertRegex(service.process.output(), r'event=drained_since time=\S+Z by="[^"]+" reason="new filter"')
+            self.assertRegex(service.process.output(), r'event=drained_since time=\S+ by="[^"]+" reason="new filter"')
             status = json.loads(isocenter.must("status", "--json", "--server", service.grpc))
             self.assertEqual((status["ready"], status["drain"]), (False, since))
             refused = isocenter.call("stream", self.bundle(), "--server", service.grpc, *support.GRID)
