@@ -39,6 +39,7 @@
 #include "kernels/geometry/patient_position.h"
 #include "kernels/ops/calibration_scope.h"
 #include "kernels/recon/completeness/beyond_grid.h"
+#include "kernels/recon/iterative/surroundings.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/rings.h"
 
@@ -187,18 +188,19 @@ void WarnOfCutRows(const ReconstructOptions& options, const LocalFrames& frames,
   PrintWarnings(std::span(scan.warnings).last(1));
 }
 
-/// What lies beside the grid of an iterative algorithm.
-void WarnOfWideObject(const Plan& plan, const LocalFrames& frames, Scan& scan) {
+/// What lies beyond the voxels of an iterative algorithm.
+void WarnOfLargeObject(const Plan& plan, const LocalFrames& frames, Scan& scan) {
   const auto* refinement = std::get_if<recon::RefinementPlan>(&plan);
-  if (refinement == nullptr || refinement->settings.surroundings_factor != 0) return;
-  recon::BeyondGrid beyond(scan.acquisition, scan.grid);
+  if (refinement == nullptr) return;
+  recon::BeyondGrid beyond(scan.acquisition, recon::GridWithSurroundings(*refinement));
   for (int view = 0; view < refinement->views(); ++view) {
     beyond.Add(scan.acquisition.trajectory[view], frames.view(), view, frames.doses()[view]);
   }
-  const auto text = beyond.Text();
-  if (!text) return;
-  scan.warnings.push_back(absl::StrCat(*text, " (--surroundings 4)"));
-  PrintWarnings(std::span(scan.warnings).last(1));
+  const bool alone = refinement->settings.surroundings_factor == 0;
+  for (const std::string& text : beyond.Texts()) {
+    scan.warnings.push_back(absl::StrCat(text, alone ? " (--surroundings 4)" : ""));
+    PrintWarnings(std::span(scan.warnings).last(1));
+  }
 }
 
 absl::Status ReportVolume(const ReconstructOptions& options, const Scan& scan,
@@ -305,7 +307,7 @@ absl::Status Reconstruct(ReconstructOptions options) {
   }
   WarnOfFrames(frames, scan);
   WarnOfCutRows(options, frames, scan);
-  WarnOfWideObject(*plan, frames, scan);
+  WarnOfLargeObject(*plan, frames, scan);
   if (options.self_calibrate) {
     ISO_ASSIGN_OR_RETURN(scan.self_calibration, SelfCalibrate(scan.acquisition, reference.get(),
                                                               options, frames, *devices[0]));
