@@ -13,6 +13,7 @@
 #include "kernels/geometry/limited_arc.h"
 #include "kernels/recon/completeness/grid_coverage.h"
 #include "kernels/recon/completeness/whole_scan.h"
+#include "kernels/recon/iterative/surroundings.h"
 
 namespace isocenter::c {
 namespace {
@@ -44,9 +45,11 @@ Sentences WarningsOf(const isocenter_plan& plan, const ops::RawFrames& frames) {
           *cut, "; without truncation \"cylinder\" the volume is wrong by tens of per cent"));
     }
   }
-  if (refinement != nullptr && refinement->settings.surroundings_factor == 0) {
-    if (const auto wide = recon::BeyondGridText(scan, plan.grid())) {
-      sentences.push_back(absl::StrCat(*wide, " (surroundings_factor 4)"));
+  if (refinement != nullptr) {
+    const bool alone = refinement->settings.surroundings_factor == 0;
+    for (const std::string& text :
+         recon::BeyondGridTexts(scan, recon::GridWithSurroundings(*refinement))) {
+      sentences.push_back(absl::StrCat(text, alone ? " (surroundings_factor 4)" : ""));
     }
   }
   return sentences;

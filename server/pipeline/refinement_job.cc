@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "kernels/recon/iterative/rising_residual.h"
+#include "kernels/recon/iterative/residual_finding.h"
 #include "server/pipeline/facts.h"
 #include "server/pipeline/job_record.h"
 #include "server/pipeline/runs/run_maker.h"
@@ -28,13 +28,13 @@ jobs::IterationReport ReportOf(const recon::IterationReport& report) {
 }
 
 /// Named as a protocol names them.
-std::optional<std::string> RisingResidual(std::span<const recon::IterationReport> reports,
-                                          const recon::RefinementSettings& settings) {
+std::optional<std::string> ResidualFinding(std::span<const recon::IterationReport> reports,
+                                           const recon::RefinementSettings& settings) {
   const auto* const iterative = std::get_if<recon::IterativeSettings>(&settings);
   if (iterative == nullptr) return std::nullopt;
-  std::optional<std::string> rising = recon::RisingResidual(reports, *iterative);
-  if (rising) *rising = absl::StrReplaceAll(*rising, {{"iterative.", "refinement."}});
-  return rising;
+  std::optional<std::string> residual = recon::ResidualFinding(reports, *iterative);
+  if (residual) *residual = absl::StrReplaceAll(*residual, {{"iterative.", "refinement."}});
+  return residual;
 }
 
 }  // namespace
@@ -198,7 +198,7 @@ void RefinementJob::PublishProgress(RefinementRun& run, bool at_once) {
 
 void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool all_done) {
   const size_t iterations = run->reports().size();
-  const std::optional<std::string> rising = RisingResidual(run->reports(), request_.settings);
+  const std::optional<std::string> residual = ResidualFinding(run->reports(), request_.settings);
   if (!all_done && !run->readable()) {
     return Fail(absl::DeadlineExceededError(
         absl::StrCat("the deadline passed before there was a better volume; that of job '",
@@ -217,7 +217,7 @@ void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool
     Apply(LifeEvent::kVolumeComplete);
   }
   std::vector<std::string> findings = run->findings();
-  if (rising) findings.push_back(*rising);
+  if (residual) findings.push_back(*residual);
   if (!request_.reference_job_id.empty() && !request_.patient_ids_agree) {
     findings.push_back(absl::StrCat("job '", source_id_, "' or its reference, job '",
                                     request_.reference_job_id,

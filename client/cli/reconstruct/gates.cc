@@ -17,7 +17,7 @@
 #include "kernels/recon/gating/gating.h"
 #include "kernels/recon/gating/line_integrals.h"
 #include "kernels/recon/gating/refine_cycle.h"
-#include "kernels/recon/iterative/rising_residual.h"
+#include "kernels/recon/iterative/residual_finding.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/rings.h"
 
@@ -110,9 +110,9 @@ absl::Status RefineGates(const GatedScan& scan, std::vector<Gate>& gates,
       {scan.acquisition, lines, scan.phases, scan.windows}, scan.grid, scan.options.fdk, settings,
       cycle, Backends(), devices, {start.data(), scan.grid.shape()}, voxels, report));
   for (size_t i = 0; i < gates.size(); ++i) {
-    if (const auto rising = recon::RisingResidual(last_round[i], settings)) {
+    if (const auto residual = recon::ResidualFinding(last_round[i], settings)) {
       gates[i].warnings.push_back(
-          absl::StrFormat("phase %g: %s", gates[i].window.centre, InFlags(*rising)));
+          absl::StrFormat("phase %g: %s", gates[i].window.centre, InFlags(*residual)));
       PrintWarnings(gates[i].warnings);
     }
     ISO_RETURN_IF_ERROR(Write(scan, devices, std::move(volumes[i]), gates[i]));

@@ -18,7 +18,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/limited_arc.h"
 #include "kernels/recon/completeness/grid_coverage.h"
-#include "kernels/recon/iterative/rising_residual.h"
+#include "kernels/recon/iterative/residual_finding.h"
 #include "kernels/recon/motion/compensation.h"
 #include "kernels/recon/second_pass/motion_pass.h"
 
@@ -120,8 +120,8 @@ absl::StatusOr<Outcome> RunPlan(const recon::RefinementPlan& plan,
     std::fprintf(file, "ended after %d of %d iterations\n", static_cast<int>(reports.size()),
                  plan.settings.iterations);
   }
-  if (const auto rising = recon::RisingResidual(reports, plan.settings)) {
-    outcome.warnings.push_back(InFlags(*rising));
+  if (const auto residual = recon::ResidualFinding(reports, plan.settings)) {
+    outcome.warnings.push_back(InFlags(*residual));
     PrintWarnings(outcome.warnings);
   }
   if (options.curve.empty()) return outcome;
@@ -158,6 +158,10 @@ std::vector<std::string> WarningsOf(const Plan& plan, const recon::Acquisition& 
   const auto* refinement = std::get_if<recon::RefinementPlan>(&plan);
   if (refinement != nullptr && refinement->limited_arc) {
     warnings.push_back(LimitedArcText(*refinement->limited_arc));
+  }
+  if (refinement != nullptr && refinement->settings.algorithm == recon::Algorithm::kAsdPocs &&
+      refinement->settings.prior_strength == 0) {
+    warnings.emplace_back("--prior 0: no total variation is taken off, and asd_pocs is os_sart");
   }
   const VolumeGrid& grid = std::visit(
       [](const auto& made) -> auto& { return made.grid; }, plan);

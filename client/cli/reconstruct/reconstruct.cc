@@ -38,6 +38,7 @@
 #include "kernels/geometry/patient_position.h"
 #include "kernels/ops/calibration_scope.h"
 #include "kernels/recon/completeness/whole_scan.h"
+#include "kernels/recon/iterative/surroundings.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/rings.h"
 
@@ -197,14 +198,16 @@ void WarnOfCutRows(const ReconstructOptions& options, const LocalFrames& frames,
   PrintWarnings(std::span(scan.warnings).last(1));
 }
 
-/// What lies beside the grid of an iterative algorithm.
-void WarnOfWideObject(const Plan& plan, const LocalFrames& frames, Scan& scan) {
+/// What lies beyond the voxels of an iterative algorithm.
+void WarnOfLargeObject(const Plan& plan, const LocalFrames& frames, Scan& scan) {
   const auto* refinement = std::get_if<recon::RefinementPlan>(&plan);
-  if (refinement == nullptr || refinement->settings.surroundings_factor != 0) return;
-  const auto text = recon::BeyondGridText(AllOf(scan, frames), scan.grid);
-  if (!text) return;
-  scan.warnings.push_back(absl::StrCat(*text, " (--surroundings 4)"));
-  PrintWarnings(std::span(scan.warnings).last(1));
+  if (refinement == nullptr) return;
+  const bool alone = refinement->settings.surroundings_factor == 0;
+  for (const std::string& text :
+       recon::BeyondGridTexts(AllOf(scan, frames), recon::GridWithSurroundings(*refinement))) {
+    scan.warnings.push_back(absl::StrCat(text, alone ? " (--surroundings 4)" : ""));
+    PrintWarnings(std::span(scan.warnings).last(1));
+  }
 }
 
 absl::Status ReportVolume(const ReconstructOptions& options, const Scan& scan,
@@ -310,7 +313,7 @@ absl::Status Reconstruct(ReconstructOptions options) {
     if (!plan.ok()) return plan.status();
   }
   WarnOfCutRows(options, frames, scan);
-  WarnOfWideObject(*plan, frames, scan);
+  WarnOfLargeObject(*plan, frames, scan);
   absl::Status calibrated;
   if (options.self_calibrate) {
     auto found = SelfCalibrate(scan.acquisition, reference.get(), options, frames, *devices[0]);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_format.h"
 #include "kernels/recon/completeness/frame_row.h"
@@ -23,20 +24,23 @@ class RaysInGrid {
     source_ = {-moved.x, -moved.y, -moved.z};
   }
 
-  /// Whether the ray to (u, v) passes beside the grid, in the height of its slices where it comes
-  /// nearest to the grid's axis.
-  bool PassesBeside(double u, double v) const {
+  enum class Place { kInside, kBeside, kPastAnEnd };
+
+  /// Where the ray to (u, v) passes: heights are those where it comes nearest to the grid's axis.
+  /// Nothing for rays beside what is above or below the grid.
+  std::optional<Place> PlaceOf(double u, double v) const {
     const Vec3 way = Times(u, v, 1);
     double begin = -std::numeric_limits<double>::infinity(), end = -begin;
     Narrow(source_.x, way.x, grid_.nx, begin, end);
     Narrow(source_.y, way.y, grid_.ny, begin, end);
-    if (end > begin) return false;
     const double sx = grid_.spacing.x, sy = grid_.spacing.y;
     const double dx = sx * way.x, dy = sy * way.y;
     const double cx = sx * (0.5 * (grid_.nx - 1) - source_.x),
                  cy = sy * (0.5 * (grid_.ny - 1) - source_.y);
     const double k = source_.z + (cx * dx + cy * dy) / (dx * dx + dy * dy) * way.z;
-    return k > -0.5 && k < grid_.nz - 0.5;
+    const bool in_height = k > -0.5 && k < grid_.nz - 0.5;
+    if (end > begin) return in_height ? Place::kInside : Place::kPastAnEnd;
+    return in_height ? std::optional(Place::kBeside) : std::nullopt;
   }
 
  private:
@@ -65,44 +69,72 @@ class RaysInGrid {
 
 }  // namespace
 
+void BeyondGrid::Rows::Count(double line) {
+  ++asked;
+  if (!(line > kLine)) return;
+  ++above_line;
+  most_line = std::max(most_line, line);
+}
+
+void BeyondGrid::Views::Count(const Rows& rows, double share) {
+  if (rows.above_line <= share * rows.asked) return;
+  ++views;
+  most_line = std::max(most_line, rows.most_line);
+}
+
 BeyondGrid::BeyondGrid(const Acquisition& acquisition, const VolumeGrid& grid)
     : acquisition_(acquisition), grid_(grid), columns_(OutermostColumns(acquisition.detector)) {}
 
 void BeyondGrid::Add(const ProjectionMatrix& matrix, const ops::RawFrames& frames, int view,
                      double dose) {
+  using Place = RaysInGrid::Place;
   const RaysInGrid rays(matrix, grid_);
   const Detector& detector = acquisition_.detector;
   const int looked_at = std::min(kLookedAt, detector.rows);
-  int beside = 0, wide = 0;
-  double most = 0;
+  Rows beside, past;
   for (int i = 0; i < looked_at; ++i) {
     const int v = (2 * i + 1) * detector.rows / (2 * looked_at);
     const FrameRow row = RowOf(frames, view, v);
-    double line = -1;
+    double inside_line = 0, beside_line = -1, past_line = 0;
     for (int u = 0; u + columns_ <= detector.columns; u += columns_) {
-      if (!rays.PassesBeside(u, v) || !rays.PassesBeside(u + columns_ - 1, v)) continue;
-      line = std::max(std::max(line, 0.0),
+      const std::optional<Place> place = rays.PlaceOf(u, v);
+      if (!place || rays.PlaceOf(u + columns_ - 1, v) != place) continue;
+      double& most = *place == Place::kInside   ? inside_line
+                     : *place == Place::kBeside ? beside_line
+                                                : past_line;
+      most = std::max(std::max(most, 0.0),
                       LineOf(acquisition_, SumOf(acquisition_, row, u, columns_), dose));
     }
-    if (line >= 0) ++beside;
-    if (!(line > kLine)) continue;
-    ++wide;
-    most = std::max(most, line);
+    if (beside_line >= 0) beside.Count(beside_line);
+    if (std::max(inside_line, past_line) > kLine) past.Count(past_line);
   }
-  if (wide <= kRows * beside) return;
-  ++wide_views_;
-  most_line_ = std::max(most_line_, most);
+  wide_.Count(beside, kRows);
+  long_.Count(past, kRowsPastEnds);
 }
 
-std::optional<std::string> BeyondGrid::Text() const {
+std::vector<std::string> BeyondGrid::Texts() const {
   const auto views = static_cast<int>(acquisition_.trajectory.size());
-  if (wide_views_ <= kViews * views) return std::nullopt;
-  return absl::StrFormat(
-      "in %d of %d views rays that pass beside the grid have line integrals of up to %.1f; "
-      "expected are at most %.1f: the object is wider than the grid, whose voxels stand for what "
-      "lies around it, too, and may be wrong by hundreds of HU; a grid that holds the object, or "
-      "surroundings in coarse voxels, are right",
-      wide_views_, views, most_line_, kLine);
+  std::vector<std::string> texts;
+  if (wide_.views > kViews * views) {
+    texts.push_back(absl::StrFormat(
+        "in %d of %d views rays that pass beside the grid have line integrals of up to %.1f; "
+        "expected are at most %.1f: the object is wider than the grid, whose voxels stand for what "
+        "lies around it, too, and may be wrong by hundreds of HU; a grid that holds the object, or "
+        "surroundings in coarse voxels, are right",
+        wide_.views, views, wide_.most_line, kLine));
+  }
+  if (long_.views > kViews * views) {
+    texts.push_back(absl::StrFormat(
+        "in %d of %d views rays that pass above or below the grid have line integrals of up to "
+        "%.1f, in more than %.0f %% of the rows that see the object; expected are at most %.1f: "
+        "the "
+        "object is longer than the grid, whose first and last slices, or all where there are few, "
+        "stand for what lies beyond them, too, and may be wrong by hundreds of HU; a grid with "
+        "more "
+        "slices is right, surroundings in coarse voxels are better than nothing",
+        long_.views, views, long_.most_line, 100 * kRowsPastEnds, kLine));
+  }
+  return texts;
 }
 
 }  // namespace isocenter::recon

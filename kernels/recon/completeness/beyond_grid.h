@@ -1,9 +1,9 @@
-// Whether what is scanned is wider than the grid that an iterative method explains it with.
+// Whether what is scanned is wider or longer than the grid that an iterative method explains it
+// with.
 #pragma once
 
-#include <optional>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/geometry/projection_matrix.h"
 #include "kernels/geometry/volume_grid.h"
@@ -16,7 +16,9 @@ namespace isocenter::recon {
 /// for. A view shows an object that is wider than the grid where of the rows that are looked at and
 /// have such rays more than kRows have a mean line integral above kLine over a few columns of them,
 /// and a scan does where more than kViews of its views show one: a table's edge or a cable does
-/// not. What lies above or below the grid, as a neck always does, is not asked for.
+/// not. An object that is longer than the grid is shown by rays that pass above its top or below
+/// its bottom, in more than kRowsPastEnds of the rows that see the object: rays through the grid's
+/// first and last slices leave it by its ends. A neck's last rows do not.
 ///
 /// Line integrals are those of CutRows. Not thread-safe. Filtered back-projection does not mind;
 /// iterative methods let voxels inside stand for what is outside, and are wrong by hundreds of HU
@@ -25,24 +27,38 @@ class BeyondGrid {
  public:
   static constexpr double kLine = 0.5;  // 25 mm of water
   static constexpr double kRows = 0.25;
+  static constexpr double kRowsPastEnds = 0.2;
   static constexpr double kViews = 0.1;
 
-  /// `acquisition`: valid; both must outlive this.
+  /// `acquisition`: valid; must outlive this. `grid`: all that voxels stand for, with their
+  /// surroundings.
   BeyondGrid(const Acquisition& acquisition, const VolumeGrid& grid);
 
   /// A view of `frames` (by its index there), each once. `matrix`: normalised. `dose`: what the
   /// frame tells; 0: nothing.
   void Add(const ProjectionMatrix& matrix, const ops::RawFrames& frames, int view, double dose);
 
-  /// After the last view: a sentence for people; nothing where the grid holds the object.
-  std::optional<std::string> Text() const;
+  /// After the last view: sentences for people; none where the grid holds the object.
+  std::vector<std::string> Texts() const;
 
  private:
+  /// Of a view.
+  struct Rows {
+    int asked = 0, above_line = 0;
+    double most_line = 0;
+    void Count(double line);
+  };
+  /// Of the scan.
+  struct Views {
+    int views = 0;
+    double most_line = 0;
+    void Count(const Rows& rows, double share);
+  };
+
   const Acquisition& acquisition_;
-  const VolumeGrid& grid_;
+  const VolumeGrid grid_;
   const int columns_;  // that are looked at together
-  int wide_views_ = 0;
-  double most_line_ = 0;
+  Views wide_, long_;
 };
 
 }  // namespace isocenter::recon

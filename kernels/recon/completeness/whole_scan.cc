@@ -138,12 +138,12 @@ std::optional<std::string> CutRowsText(const WholeScan& scan) {
   return cut.Text();
 }
 
-std::optional<std::string> BeyondGridText(const WholeScan& scan, const VolumeGrid& grid) {
+std::vector<std::string> BeyondGridTexts(const WholeScan& scan, const VolumeGrid& grid) {
   BeyondGrid beyond(scan.acquisition, grid);
   for (int view = 0; view < scan.views(); ++view) {
     beyond.Add(scan.acquisition.trajectory[view], scan.frames, view, scan.dose(view));
   }
-  return beyond.Text();
+  return beyond.Texts();
 }
 
 }  // namespace isocenter::recon

@@ -43,8 +43,8 @@ FoundInScan ScanFindings(const WholeScan& scan);
 /// outermost pixels of every row.
 std::optional<std::string> CutRowsText(const WholeScan& scan);
 
-/// Why the object is wider than the grid of an iterative method; nothing where it is not
-/// (BeyondGrid).
-std::optional<std::string> BeyondGridText(const WholeScan& scan, const VolumeGrid& grid);
+/// Where the object is wider or longer than the grid of an iterative method, surroundings included;
+/// none where it is not (BeyondGrid).
+std::vector<std::string> BeyondGridTexts(const WholeScan& scan, const VolumeGrid& grid);
 
 }  // namespace isocenter::recon

@@ -1,6 +1,5 @@
 #include "kernels/recon/iterative/refinement.h"
 
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +9,7 @@
 #include "kernels/recon/iterative/frame_store.h"
 #include "kernels/recon/iterative/linear_system.h"
 #include "kernels/recon/iterative/method.h"
+#include "kernels/recon/iterative/surroundings.h"
 #include "kernels/recon/self_calibration/reference/reference_volume.h"
 #include "kernels/recon/volume_exchange.h"
 
@@ -39,11 +39,11 @@ class PlannedRefinement final : public Refinement {
 
   PlannedRefinement(const RefinementPlan& plan, std::unique_ptr<LinearSystem> system,
                     ProjectionVector b, VolumeVector x)
-      : plan_(plan), system_(std::move(system)), b_(std::move(b)), x_(std::move(x)) {
-    if (plan.settings.surroundings_factor == 0) {
-      beyond_grid_.emplace(plan.acquisition, plan.grid);
-    }
-  }
+      : plan_(plan),
+        system_(std::move(system)),
+        b_(std::move(b)),
+        x_(std::move(x)),
+        beyond_grid_(plan.acquisition, GridWithSurroundings(plan)) {}
   // That change the volume.
   size_t EarlyPasses() const { return plan_.settings.warm_start ? 0 : plan_.early_frames.size(); }
   absl::Status DoTask();
@@ -53,8 +53,8 @@ class PlannedRefinement final : public Refinement {
   std::unique_ptr<LinearSystem> system_;  // before all that lives in its sessions
   ProjectionVector b_;
   VolumeVector x_;
-  std::unique_ptr<FrameStore> frames_;     // until Start
-  std::optional<BeyondGrid> beyond_grid_;  // where nothing stands for what lies around the grid
+  std::unique_ptr<FrameStore> frames_;  // until Start
+  BeyondGrid beyond_grid_;
   std::unique_ptr<VolumeExchange> exchange_;
   std::unique_ptr<Method> method_;
   Phase phase_ = Phase::kReceiving;
@@ -87,18 +87,14 @@ absl::Status PlannedRefinement::Push(const ops::RawFrames& frames,
   }
   const int first = frames_->views();
   ISO_RETURN_IF_ERROR(frames_->Push(frames, measured, doses));
-  if (!beyond_grid_) return absl::OkStatus();
   for (int i = 0; i < frames_->views() - first; ++i) {
-    beyond_grid_->Add(measured.empty() ? plan_.acquisition.trajectory[first + i] : measured[i],
-                      frames, i, doses.empty() ? 0 : doses[i]);
+    beyond_grid_.Add(measured.empty() ? plan_.acquisition.trajectory[first + i] : measured[i],
+                     frames, i, doses.empty() ? 0 : doses[i]);
   }
   return absl::OkStatus();
 }
 
-std::vector<std::string> PlannedRefinement::findings() const {
-  const auto beyond = beyond_grid_ ? beyond_grid_->Text() : std::nullopt;
-  return beyond ? std::vector{*beyond} : std::vector<std::string>();
-}
+std::vector<std::string> PlannedRefinement::findings() const { return beyond_grid_.Texts(); }
 
 absl::StatusOr<bool> PlannedRefinement::StepEarly() {
   if (phase_ != Phase::kReceiving) {

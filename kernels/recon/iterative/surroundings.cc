@@ -53,6 +53,21 @@ absl::StatusOr<VolumeGrid> SurroundingGrid(const VolumeGrid& grid, int factor,
   return around;
 }
 
+VolumeGrid GridWithSurroundings(const RefinementPlan& plan) {
+  VolumeGrid grid = plan.grid;
+  bool found = false;
+  for (const Piece& piece : plan.pieces) {
+    if (!piece.surroundings) continue;
+    if (found) {
+      grid.nz += piece.grid.nz;
+    } else {
+      grid = piece.grid;
+    }
+    found = true;
+  }
+  return grid;
+}
+
 std::vector<float> OutsideMask(const VolumeGrid& surroundings, const VolumeGrid& inner) {
   const auto within = [](double index, int count) { return index > -0.5 && index < count - 0.5; };
   std::vector<float> mask;

@@ -7,6 +7,7 @@
 #include "kernels/geometry/detector.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/geometry/volume_grid.h"
+#include "kernels/recon/iterative/plan.h"
 
 namespace isocenter::recon {
 
@@ -17,6 +18,9 @@ namespace isocenter::recon {
 /// ComputeFieldOfView and ValidateGrid.
 absl::StatusOr<VolumeGrid> SurroundingGrid(const VolumeGrid& grid, int factor,
                                            const Trajectory& trajectory, const Detector& detector);
+
+/// All that the plan has voxels for: the surroundings' grid, or the result's where there are none.
+VolumeGrid GridWithSurroundings(const RefinementPlan& plan);
 
 /// One for the voxels of `surroundings` whose centre lies outside of the box of `inner`'s voxels,
 /// else zero; [z][y][x].

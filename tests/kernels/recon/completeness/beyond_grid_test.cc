@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +13,9 @@
 namespace isocenter::recon {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Optional;
+using ::testing::IsEmpty;
 
 constexpr int kViews = 40;
 
@@ -32,8 +32,8 @@ Acquisition Scan(PixelType type) {
 }
 
 /// A cylinder of water along the axis, endless, seen at such a dose; what BeyondGrid says of it.
-std::optional<std::string> Told(const Acquisition& scan, const VolumeGrid& grid, double radius,
-                                double dose = 0) {
+std::vector<std::string> Told(const Acquisition& scan, const VolumeGrid& grid, double radius,
+                              double dose = 0) {
   const Shape3 shape{kViews, scan.detector.rows, scan.detector.columns};
   std::vector<float> lines(shape.count());
   std::vector<uint16_t> counts(shape.count());
@@ -65,7 +65,7 @@ std::optional<std::string> Told(const Acquisition& scan, const VolumeGrid& grid,
   }
   BeyondGrid beyond(scan, grid);
   for (int view = 0; view < kViews; ++view) beyond.Add(scan.trajectory[view], frames, view, dose);
-  return beyond.Text();
+  return beyond.Texts();
 }
 
 const VolumeGrid kSmall = CenteredGrid(24, 24, 24, {3.3, 3.3, 3.3});  // 79 mm
@@ -73,28 +73,49 @@ const VolumeGrid kSmall = CenteredGrid(24, 24, 24, {3.3, 3.3, 3.3});  // 79 mm
 TEST(BeyondGrid, AnObjectThatIsWiderIsTold) {
   for (const PixelType type : {PixelType::kUint16Counts, PixelType::kFloat32LineIntegrals}) {
     const Acquisition scan = Scan(type);
-    EXPECT_THAT(Told(scan, kSmall, 50), Optional(HasSubstr("wider than the grid")));
-    EXPECT_EQ(Told(scan, kSmall, 38), std::nullopt);
-    EXPECT_EQ(Told(scan, CenteredGrid(32, 32, 24, {3.3, 3.3, 3.3}), 50), std::nullopt);
+    EXPECT_THAT(Told(scan, kSmall, 50), ElementsAre(HasSubstr("wider than the grid")));
+    EXPECT_THAT(Told(scan, kSmall, 38), IsEmpty());
+    EXPECT_THAT(Told(scan, CenteredGrid(32, 32, 24, {3.3, 3.3, 3.3}), 50), IsEmpty());
   }
 }
 
-TEST(BeyondGrid, WhatIsAboveAndBelowIsNot) {
-  EXPECT_EQ(Told(Scan(PixelType::kUint16Counts), CenteredGrid(32, 32, 2, {3.3, 3.3, 3.3}), 50),
-            std::nullopt);
+TEST(BeyondGrid, AnObjectThatIsLongerIsTold) {
+  // Rows reach 30 mm up and down at the axis; those that are looked at 26.
+  for (const PixelType type : {PixelType::kUint16Counts, PixelType::kFloat32LineIntegrals}) {
+    const Acquisition scan = Scan(type);
+    EXPECT_THAT(Told(scan, CenteredGrid(32, 32, 2, {3.3, 3.3, 3.3}), 50),
+                ElementsAre(HasSubstr("longer than the grid")));
+    EXPECT_THAT(Told(scan, CenteredGrid(32, 32, 12, {3.3, 3.3, 3.3}), 50),
+                ElementsAre(HasSubstr("longer than the grid")));
+    EXPECT_THAT(Told(scan, CenteredGrid(32, 32, 18, {3.3, 3.3, 3.3}), 50), IsEmpty());
+  }
+}
+
+TEST(BeyondGrid, OneEndIsEnoughButNotItsLastRows) {
+  VolumeGrid low = CenteredGrid(32, 32, 18, {3.3, 3.3, 3.3});
+  low.origin.z -= 8;
+  EXPECT_THAT(Told(Scan(PixelType::kUint16Counts), low, 50), IsEmpty());
+  low.origin.z -= 12;
+  EXPECT_THAT(Told(Scan(PixelType::kUint16Counts), low, 50),
+              ElementsAre(HasSubstr("longer than the grid")));
+}
+
+TEST(BeyondGrid, WhatIsThinAboveAndBelowIsNot) {
+  EXPECT_THAT(Told(Scan(PixelType::kUint16Counts), CenteredGrid(32, 32, 2, {3.3, 3.3, 3.3}), 10),
+              IsEmpty());
 }
 
 TEST(BeyondGrid, OnlyOneSideIsEnough) {
   VolumeGrid aside = CenteredGrid(32, 32, 24, {3.3, 3.3, 3.3});
   aside.origin.x += 30;
   EXPECT_THAT(Told(Scan(PixelType::kUint16Counts), aside, 50),
-              Optional(HasSubstr("wider than the grid")));
+              ElementsAre(HasSubstr("wider than the grid")));
 }
 
 TEST(BeyondGrid, ADoseThatIsToldIsNoObject) {
   const Acquisition scan = Scan(PixelType::kUint16Counts);
-  EXPECT_EQ(Told(scan, kSmall, 38, 0.4), std::nullopt);
-  EXPECT_THAT(Told(scan, kSmall, 50, 0.4), Optional(HasSubstr("wider than the grid")));
+  EXPECT_EQ(Told(scan, kSmall, 38, 0.4), IsEmpty());
+  EXPECT_THAT(Told(scan, kSmall, 50, 0.4), ElementsAre(HasSubstr("wider than the grid")));
 }
 
 TEST(BeyondGrid, ATurnedGridIsLookedAtAlongItsOwnSides) {
@@ -104,10 +125,10 @@ TEST(BeyondGrid, ATurnedGridIsLookedAtAlongItsOwnSides) {
   turned.direction = {c, c, 0, -c, c, 0, 0, 0, 1};
   const double to_first = -15 * 3.3;
   turned.origin = {to_first * (c + c), 0, turned.origin.z};
-  EXPECT_EQ(Told(Scan(PixelType::kUint16Counts), turned, 50), std::nullopt);
+  EXPECT_THAT(Told(Scan(PixelType::kUint16Counts), turned, 50), IsEmpty());
   turned.origin.x += 30;
   EXPECT_THAT(Told(Scan(PixelType::kUint16Counts), turned, 50),
-              Optional(HasSubstr("wider than the grid")));
+              ElementsAre(HasSubstr("wider than the grid")));
 }
 
 }  // namespace
