@@ -114,7 +114,7 @@ TEST(BeyondGrid, OnlyOneSideIsEnough) {
 
 TEST(BeyondGrid, ADoseThatIsToldIsNoObject) {
   const Acquisition scan = Scan(PixelType::kUint16Counts);
-  EXPECT_EQ(Told(scan, kSmall, 38, 0.4), IsEmpty());
+  EXPECT_THAT(Told(scan, kSmall, 38, 0.4), IsEmpty());
   EXPECT_THAT(Told(scan, kSmall, 50, 0.4), ElementsAre(HasSubstr("wider than the grid")));
 }
 
