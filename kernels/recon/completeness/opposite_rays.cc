@@ -33,7 +33,9 @@ constexpr double kLeastByChance = 0.02 * 0.02, kLeastOverNoise = 4;
 // A shift, or another order, is the reason where it takes off most of what differs.
 constexpr double kMostLeft = 0.5;
 constexpr double kLeastSigmas = 5;
-constexpr int kOrders = 8;  // random ones, of which chance is the mean
+// Random orders of which chance is the mean: of few rays so many, of many as many as have these
+// rays together, since a volume waits for the answer.
+constexpr size_t kMostOrders = 8, kRaysByChance = 16000;
 // Line integrals by which a column differs from its neighbours in the middle of all views; gains
 // that are not corrected are less, averaged over the rows that are read.
 constexpr float kMostBend = 0.1F;
@@ -339,13 +341,14 @@ double OppositeRays::ByChance(const std::vector<Pair>& pairs, Reading reading) c
   }
   std::mt19937 random(1);  // the same orders each time
   std::vector<int> order = read;
+  const size_t orders = std::clamp(kRaysByChance / pairs.size(), size_t{1}, kMostOrders);
   double sum = 0;
-  for (int n = 0; n < kOrders; ++n) {
+  for (size_t n = 0; n < orders; ++n) {
     for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random() % k]);
     for (size_t k = 0; k < order.size(); ++k) reading.frames[read[k]] = order[k];
     sum += FitOf(pairs, reading).difference;
   }
-  return sum / kOrders;
+  return sum / static_cast<double>(orders);
 }
 
 OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {

@@ -61,7 +61,7 @@ class OppositeRays {
   /// A view's rows, in any order of views, each once.
   void Add(int view, std::span<const FrameRow> rows);
 
-  /// Of the views that were added; `trajectory`: their matrices, as measured. A few milliseconds.
+  /// Of the views that were added; `trajectory`: their matrices, as measured. Some milliseconds.
   OppositeRaysResult Judge(const Trajectory& trajectory) const;
 
  private:
