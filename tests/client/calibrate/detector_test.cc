@@ -212,7 +212,8 @@ TEST_F(Calibrate, AnOffsetThatDriftedIsSeenInWaterAlone) {
         RunCommand({"reconstruct", "--overwrite", Path(scan), "--calibration", Path("set"),
                     "--grid", "64x64x8", "--voxel-mm", "3", "--out", Path("v.mha")});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    said.push_back(outcome.err);
+    // Without what is no warning, of which figures are of the noise.
+    said.push_back(outcome.err.substr(0, outcome.err.find("isocenter: ")));
     return CupOf(directory_ / "v.mha");
   };
   const Cup before = water("before");
@@ -221,7 +222,8 @@ TEST_F(Calibrate, AnOffsetThatDriftedIsSeenInWaterAlone) {
   const Cup after = water("after");
   printf("water %.1f and %.1f HU, border less middle %.1f and %.1f\n", before.center, after.center,
          before.border - before.center, after.border - after.center);
-  EXPECT_EQ(said[0], said[1]);  // that there is no water polynomial
+  EXPECT_THAT(said[0], HasSubstr("has no water polynomial"));
+  EXPECT_EQ(said[0], said[1]);
   // 0.75 % of air. Of the daily test's tolerances, 4 HU and 2 HU, several.
   EXPECT_LT(after.center, before.center - 40);
   EXPECT_GT(after.border - after.center, before.border - before.center + 10);

@@ -190,6 +190,7 @@ TEST_F(Calibrate, ConsistencyIsJudgedOfLineIntegrals) {
   const Outcome agree = RunCommand({"consistency", Path("lines")});
   EXPECT_EQ(agree.exit_code, 0) << agree.err << agree.out;
   EXPECT_THAT(agree.out, HasSubstr("drift along the axis: 0."));
+  ASSERT_EQ(Detector(50, 33).exit_code, 0);
   const Outcome corrected =
       RunCommand({"consistency", Path("lines"), "--calibration", Path("set")});
   EXPECT_EQ(corrected.exit_code, 1) << corrected.out;

@@ -134,7 +134,8 @@ TEST_F(GatedVolumeTest, IterationsBeginWithTheVolumeOfAllFrames) {
   ASSERT_TRUE(reports.ok()) << reports.status();
   EXPECT_EQ(Volume(GatedSettings{.window = kWindow, .iterative = iterative}, 7), alone);
   // The frames are no object's.
-  EXPECT_THAT(findings_, ElementsAre(HasSubstr("phase 0.5"), HasSubstr("wider than the grid")));
+  EXPECT_THAT(findings_, ElementsAre(HasSubstr("phase 0.5"), HasSubstr("wider than the grid"),
+                                     HasSubstr("longer than the grid")));
 }
 
 TEST_F(GatedVolumeTest, ALostFrameIsInNoGate) {
