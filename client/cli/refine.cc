@@ -101,7 +101,8 @@ absl::StatusOr<v1::Job> Await(const client::JobClient& jobs, const std::string& 
   }
   ISO_RETURN_IF_ERROR(options.json.Report("", ToJson(job)));
   return flags::JobFailed(
-      absl::StrCat("job ", id, " is ", StateName(job.state()), ": ", job.error_message()));
+      CodeOf(job),
+      absl::StrCat("job ", id, " is ", StateName(job.state()), ": ", job.error_message()), id);
 }
 
 absl::Status Follow(const client::JobClient& jobs, const std::string& id, const Options& options) {

@@ -343,13 +343,13 @@ std::string NodeOf(const client::AcquisitionStream& stream) {
 absl::Status WithJob(const absl::Status& why, const std::string& job_id,
                      const absl::StatusOr<v1::Job>& job) {
   const bool failed = job.ok() ? client::HasEnded(*job) : !absl::IsUnavailable(job.status());
-  if (failed) return flags::JobFailed(why.message());
+  if (failed) return flags::JobFailed(why.code(), why.message(), job_id);
   absl::string_view what_now = "; the job can be taken up again with --resume ";
   if (absl::IsAborted(why)) what_now = "; the job goes on with that one: isocenter watch ";
   absl::Status told(why.code(), absl::StrCat(why.message(), what_now, job_id));
   why.ForEachPayload(
       [&told](absl::string_view mark, const absl::Cord& none) { told.SetPayload(mark, none); });
-  return told;
+  return flags::OfJob(std::move(told), job_id);
 }
 
 absl::Status Report(const Options& options, const Streamed& streamed, Listeners& told) {

@@ -97,8 +97,10 @@ absl::Status Watch(const Options& options) {
   warnings.Finish();
   ISO_RETURN_IF_ERROR(options.json.Report("", ToJson(*job)));
   if (job->state() == v1::JOB_STATE_COMPLETED) return absl::OkStatus();
-  return flags::JobFailed(absl::StrCat("job ", job->job_id(), " is ", StateName(job->state()), ": ",
-                                       job->error_message()));
+  return flags::JobFailed(CodeOf(*job),
+                          absl::StrCat("job ", job->job_id(), " is ", StateName(job->state()), ": ",
+                                       job->error_message()),
+                          job->job_id());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "client/flags/error_document.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -34,12 +35,12 @@ bool WantsDocument(int argc, const char* const* argv) {
 std::string ErrorDocument(const absl::Status& status, absl::string_view otherwise) {
   const std::string message(status.message());
   const absl::string_view advice = Advice(message);
-  const nlohmann::ordered_json document = {
-      {"error",
-       {{"code", absl::StatusCodeToString(status.code())},
-        {"message", message},
-        {"hint", std::string(advice.empty() ? otherwise : advice)},
-        {"exit_code", static_cast<int>(ExitCodeOf(status))}}}};
+  nlohmann::ordered_json error = {{"code", absl::StatusCodeToString(status.code())},
+                                  {"message", message},
+                                  {"hint", std::string(advice.empty() ? otherwise : advice)},
+                                  {"exit_code", static_cast<int>(ExitCodeOf(status))}};
+  if (const std::string job = JobOf(status); !job.empty()) error["job_id"] = job;
+  const nlohmann::ordered_json document = {{"error", std::move(error)}};
   // Texts of others, e.g. names of files, may be no UTF-8.
   return absl::StrCat(
       document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace), "\n");

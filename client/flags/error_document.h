@@ -13,8 +13,8 @@ namespace isocenter::flags {
 bool WantsDocument(int argc, const char* const* argv);
 
 /// {"error": {"code", "message", "hint", "exit_code"}}, in one line for each. `code`: the name of
-/// the status, as in the web interface. `hint`: what is legal or near, where the message says so,
-/// else `otherwise`.
+/// the status, as in the web interface; `job_id` where the status knows its job (OfJob). `hint`:
+/// what is legal or near, where the message says so, else `otherwise`.
 std::string ErrorDocument(const absl::Status& status, absl::string_view otherwise);
 
 }  // namespace isocenter::flags

@@ -12,6 +12,7 @@ constexpr char kInterrupted[] = "isocenter/interrupted";
 constexpr char kShort[] = "isocenter/falls_short";
 constexpr char kWrongUsage[] = "isocenter/wrong_usage";
 constexpr char kJobFailed[] = "isocenter/job_failed";
+constexpr char kJob[] = "isocenter/job";
 
 absl::Status Marked(absl::StatusCode code, absl::string_view message, const char* mark) {
   absl::Status status(code, message);
@@ -37,8 +38,18 @@ absl::Status WrongUsage(absl::string_view message) {
   return Marked(absl::StatusCode::kInvalidArgument, message, kWrongUsage);
 }
 
-absl::Status JobFailed(absl::string_view message) {
-  return Marked(absl::StatusCode::kAborted, message, kJobFailed);
+absl::Status JobFailed(absl::StatusCode code, absl::string_view message, absl::string_view job_id) {
+  return OfJob(Marked(code, message, kJobFailed), job_id);
+}
+
+absl::Status OfJob(absl::Status status, absl::string_view job_id) {
+  status.SetPayload(kJob, absl::Cord(job_id));
+  return status;
+}
+
+std::string JobOf(const absl::Status& status) {
+  const auto job = status.GetPayload(kJob);
+  return job ? std::string(*job) : "";
 }
 
 absl::Status RefusedByService(absl::string_view message) {

@@ -39,7 +39,13 @@ inline constexpr char kNoUseWaiting[] = "isocenter/no_use_waiting";
 /// error by itself. FAILED_PRECONDITION.
 absl::Status RefusedByService(absl::string_view message);
 
-/// The end of a command that waited for a job which has not completed. ABORTED.
-absl::Status JobFailed(absl::string_view message);
+/// The end of a command that waited for a job which has not completed. `code`: the job's, or that
+/// of what ended it.
+absl::Status JobFailed(absl::StatusCode code, absl::string_view message, absl::string_view job_id);
+
+/// `status`, which names the job that it is about to programs that ask for a document.
+absl::Status OfJob(absl::Status status, absl::string_view job_id);
+/// The job of OfJob and JobFailed; empty: none is known.
+std::string JobOf(const absl::Status& status);
 
 }  // namespace isocenter::flags

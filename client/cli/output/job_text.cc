@@ -30,6 +30,11 @@ std::string StateName(v1::JobState state) {
       std::string(absl::StripPrefix(v1::JobState_Name(state), "JOB_STATE_")));
 }
 
+absl::StatusCode CodeOf(const v1::Job& job) {
+  const auto code = static_cast<absl::StatusCode>(job.error_code());
+  return code == absl::StatusCode::kOk ? absl::StatusCode::kFailedPrecondition : code;
+}
+
 /// "unknown", "cardiac" or "respiratory".
 std::string PhaseCycleName(v1::PhaseCycle cycle) {
   if (cycle == v1::PHASE_CYCLE_UNSPECIFIED) return "unknown";

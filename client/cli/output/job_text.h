@@ -4,12 +4,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/status/status.h"
 #include "isocenter/v1/jobs.pb.h"
 
 namespace isocenter::cli {
 
 /// "receiving", "completed", ...
 std::string StateName(v1::JobState state);
+/// Why a job has not completed; FAILED_PRECONDITION where it does not say.
+absl::StatusCode CodeOf(const v1::Job& job);
 /// "live", "interactive" or "batch".
 std::string ClassName(v1::JobClass job_class);
 /// One line of progress, e.g. "receiving: frames 120/248, back-projected 112".
