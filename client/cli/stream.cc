@@ -378,6 +378,7 @@ absl::Status Stream(const Options& options) {
   v1::AcquisitionHeader header = source->header();
   ISO_RETURN_IF_ERROR(ApplyOverrides(options, header));
   ISO_ASSIGN_OR_RETURN(const client::ServerAddress server, client::AnyAddress(options.server));
+  ISO_RETURN_IF_ERROR(client::CheckNode(server));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, client::ServiceChannel::Open(server));
   Listeners told(options);
   told.states.YieldTerminal(true);  // to the bar

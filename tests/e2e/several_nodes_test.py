@@ -262,7 +262,7 @@ class SeveralNodesTest(cluster.ClusterTest):
         self.assertEqual(done.returncode, 6)
         self.assertIn("this is node 'recon1'", done.stderr)
         # The proxy knows no such node: it sends the call nowhere.
-        self.assertEqual(self.call("stream", self.bundle(), *support.GRID, "--node", "recon9").returncode, 6)
+        self.assertEqual(self.call("stream", self.bundle(), *support.GRID, "--node", "recon9").returncode, 4)
         self.assertEqual([self.jobs_of(n) for n in NODES], [[], []])
 
 

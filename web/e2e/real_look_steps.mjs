@@ -150,7 +150,7 @@ export const lookSteps = {
   async docs({ page, open }, words) {
     await open('docs/');
     await page.getByRole('navigation', { name: 'All pages' }).getByRole('link').first().waitFor();
-    await page.getByLabel('Search').fill(words);
+    await page.getByRole('searchbox', { name: 'Search' }).fill(words);
     await page.getByRole('list', { name: 'Found' }).getByRole('link').first().click();
     await page.waitForURL(/docs\/.+#/);
     const heading = await page.getByRole('heading', { level: 1 }).textContent();
