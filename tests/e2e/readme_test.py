@@ -97,7 +97,7 @@ class NewStationTest(support.ServiceTest):
         for volume in ("accepted.mha", "phantom.mha"):
             later = isocenter.call("qa", desk / volume, "--baseline", desk / "accepted.json")
             self.assertEqual(later.returncode, 1, later.stdout)
-            self.assertIn("the scan is of the same frames as the baseline", later.stderr)
+            self.assertIn("it is of the same frames", later.stderr)
 
 
 if __name__ == "__main__":

@@ -80,8 +80,20 @@ TEST(ExitCodes, FollowFromTheStatus) {
   EXPECT_EQ(ExitCodeOf(later), 6);
   EXPECT_EQ(ExitCodeOf(absl::UnavailableError("away")), 6);
   EXPECT_EQ(ExitCodeOf(absl::DeadlineExceededError("slow")), 6);
-  EXPECT_EQ(ExitCodeOf(flags::JobFailed("job")), 7);
+  EXPECT_EQ(ExitCodeOf(flags::JobFailed(absl::StatusCode::kDataLoss, "job", "job-1")), 7);
   EXPECT_EQ(ExitCodeOf(flags::Interrupted("Ctrl-C")), 130);
+}
+
+TEST(ExitCodes, ADocumentNamesTheJob) {
+  const auto error_of = [](const absl::Status& status) {
+    return nlohmann::json::parse(flags::ErrorDocument(status, "")).at("error");
+  };
+  const auto failed =
+      error_of(flags::JobFailed(absl::StatusCode::kFailedPrecondition, "lost frames", "job-1"));
+  EXPECT_EQ(failed.at("job_id"), "job-1");
+  EXPECT_EQ(failed.at("code"), "FAILED_PRECONDITION");
+  EXPECT_EQ(failed.at("exit_code"), 7);
+  EXPECT_EQ(error_of(absl::UnavailableError("away")).count("job_id"), 0);
 }
 
 TEST(ExitCodes, HelpHasTheTable) {
