@@ -1,6 +1,5 @@
 #include "server/node/kept_drain.h"
 
-#include <span>
 #include <system_error>
 #include <vector>
 
@@ -9,9 +8,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "kernels/base/regular_file.h"
-#include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/storage/files.h"
+#include "server/storage/whole_file.h"
 
 namespace isocenter::node {
 namespace {
@@ -43,21 +42,6 @@ std::optional<Drained> Parse(absl::string_view text) {
   return drained;
 }
 
-absl::Status Write(const fs::path& file, const std::string& text) {
-  const fs::path staged = absl::StrCat(file.string(), ".part");
-  std::error_code error;
-  fs::remove(staged, error);
-  {
-    ISO_ASSIGN_OR_RETURN(storage::OutputFile output,
-                         storage::OutputFile::Create(staged, text.size()));
-    ISO_RETURN_IF_ERROR(output.WriteAt(0, std::as_bytes(std::span(text))));
-    ISO_RETURN_IF_ERROR(output.Sync());
-  }
-  fs::rename(staged, file, error);
-  if (error) return storage::FileError(error.value(), "rename", staged);
-  return storage::SyncDirectory(file.parent_path());
-}
-
 }  // namespace
 
 std::optional<Drained> KeptDrain::Read() const {
@@ -77,7 +61,7 @@ std::optional<Drained> KeptDrain::Read() const {
 }
 
 absl::Status KeptDrain::Keep(const Drained& drained) const {
-  return file_.empty() ? absl::OkStatus() : Write(file_, Text(drained));
+  return file_.empty() ? absl::OkStatus() : storage::WriteWhole(file_, Text(drained));
 }
 
 absl::Status KeptDrain::Forget() const {

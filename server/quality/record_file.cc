@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <span>
 #include <string>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/crc32c.h"
 #include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
-#include "server/storage/files.h"
+#include "server/storage/whole_file.h"
 
 namespace isocenter::quality_records {
 namespace {
@@ -34,19 +33,7 @@ std::span<const std::byte> Bytes(absl::string_view text) {
 
 absl::Status WriteRecord(const fs::path& path, const v1::QualityResult& result) {
   const std::string message = result.SerializeAsString();
-  const std::string bytes = absl::StrCat(kMagic, Number(Crc32c(Bytes(message))), message);
-  const fs::path staged = absl::StrCat(path.string(), ".part");
-  std::error_code error;
-  fs::remove(staged, error);
-  {
-    ISO_ASSIGN_OR_RETURN(storage::OutputFile file,
-                         storage::OutputFile::Create(staged, bytes.size()));
-    ISO_RETURN_IF_ERROR(file.WriteAt(0, Bytes(bytes)));
-    ISO_RETURN_IF_ERROR(file.Sync());
-  }
-  fs::rename(staged, path, error);
-  if (error) return storage::FileError(error.value(), "name", path);
-  return storage::SyncDirectory(path.parent_path());
+  return storage::WriteWhole(path, absl::StrCat(kMagic, Number(Crc32c(Bytes(message))), message));
 }
 
 absl::StatusOr<v1::QualityResult> ReadRecord(const fs::path& path) {

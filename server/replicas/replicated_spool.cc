@@ -12,7 +12,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_clock.h"
 #include "server/base/log.h"
-#include "server/storage/files.h"
+#include "server/storage/whole_file.h"
 
 namespace isocenter::replicas {
 namespace {
@@ -71,14 +71,7 @@ absl::StatusOr<std::string> SpoolId(const std::filesystem::path& directory) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     const std::string id = NewSpoolId();
-    const std::filesystem::path staged = absl::StrCat(path.string(), ".part");
-    std::filesystem::remove(staged, error);
-    ISO_ASSIGN_OR_RETURN(storage::OutputFile file, storage::OutputFile::Create(staged));
-    ISO_RETURN_IF_ERROR(file.WriteAt(0, std::as_bytes(std::span(id))));
-    ISO_RETURN_IF_ERROR(file.Sync());
-    std::filesystem::rename(staged, path, error);
-    if (error) return storage::FileError(error.value(), "name", path);
-    ISO_RETURN_IF_ERROR(storage::SyncDirectory(directory));
+    ISO_RETURN_IF_ERROR(storage::WriteWhole(path, id));
     return id;
   }
   constexpr size_t kMostBytes = 64;
