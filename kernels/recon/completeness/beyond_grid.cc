@@ -127,11 +127,9 @@ std::vector<std::string> BeyondGrid::Texts() const {
     texts.push_back(absl::StrFormat(
         "in %d of %d views rays that pass above or below the grid have line integrals of up to "
         "%.1f, in more than %.0f %% of the rows that see the object; expected are at most %.1f: "
-        "the "
-        "object is longer than the grid, whose first and last slices, or all where there are few, "
-        "stand for what lies beyond them, too, and may be wrong by hundreds of HU; a grid with "
-        "more "
-        "slices is right, surroundings in coarse voxels are better than nothing",
+        "the object is longer than the grid, whose first and last slices, or all where there are "
+        "few, stand for what lies beyond them, too, and may be wrong by hundreds of HU; a grid "
+        "with more slices is right, surroundings in coarse voxels are better than nothing",
         long_.views, views, long_.most_line, 100 * kRowsPastEnds, kLine));
   }
   return texts;

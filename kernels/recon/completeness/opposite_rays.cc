@@ -369,7 +369,8 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
     return result;
   }
   result.difference = std::sqrt(as_is.difference);
-  result.noise = std::sqrt(2 * Noise());
+  const double noise = 2 * Noise();
+  result.noise = std::sqrt(noise);
   Reading other = reading;
   std::ranges::reverse(other.frames);
   result.reversed = std::sqrt(FitOf(pairs, other).difference);
@@ -377,7 +378,7 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   result.by_chance = std::sqrt(ByChance(pairs, other));
   other.mirrored = true;
   // Of a displaced detector the mirror may show air: all frames agree on that.
-  result.mirrored = TellsOrder(ByChance(pairs, other), 2 * Noise())
+  result.mirrored = TellsOrder(ByChance(pairs, other), noise)
                         ? std::sqrt(FitOf(pairs, other).difference)
                         : result.difference;
   const Fit shifted = FindShift(pairs, reading, as_is);

@@ -82,10 +82,12 @@ void UnknownDefects::ReadSignal(const FrameRow& row, size_t index) {
     }
     return;
   }
-  std::vector<uint16_t> counts(columns);
-  std::memcpy(counts.data(), row.pixels.data(), columns * sizeof(uint16_t));
   const float *offset = &offset_[index * columns], *factor = &factor_[index * columns];
-  for (int u = 0; u < columns; ++u) signal[u] = (counts[u] - offset[u]) * factor[u];
+  for (int u = 0; u < columns; ++u) {
+    uint16_t count;
+    std::memcpy(&count, &row.pixels[u * sizeof count], sizeof count);
+    signal[u] = (count - offset[u]) * factor[u];
+  }
 }
 
 std::optional<std::string> UnknownDefects::Text() const {

@@ -17,7 +17,7 @@ namespace isocenter::recon {
 /// All frames of a scan in host memory. What it refers to must outlive it.
 struct WholeScan {
   const Acquisition& acquisition;  // valid
-  ops::RawFrames frames;           // as the acquisition has them; line integrals are finite
+  ops::RawFrames frames;           // as the acquisition has them
   std::span<const float> doses;    // what each frame tells; 0, or no doses: nothing
 
   int views() const { return static_cast<int>(frames.shape().slow); }
