@@ -42,12 +42,12 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
   return findings;
 }
 
-std::vector<ScanFinding> ScanWatch::End(const Trajectory& trajectory) const {
+std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   std::vector<ScanFinding> findings;
   if (repeated_.copies() > told_) {
     findings.push_back({ScanFault::kRepeatedFrames, repeated_.first_copy(), repeated_.Text()});
   }
-  if (const std::optional<std::string> misfit = MisfitText(rays_.Judge(trajectory))) {
+  if (const std::optional<std::string> misfit = MisfitText(rays)) {
     findings.push_back({ScanFault::kMatricesMisfit, std::nullopt, *misfit});
   }
   if (const std::optional<std::string> defects = defects_.Text()) {

@@ -56,13 +56,13 @@ class ScanWatch {
   /// `dose`: what the frame tells; 0: nothing.
   std::vector<ScanFinding> Add(int view, std::span<const FrameRow> sampled,
                                std::span<const FrameRow> rows, double dose);
-  /// All views have come that will. `trajectory`: their matrices, as measured.
-  std::vector<ScanFinding> End(const Trajectory& trajectory) const;
-
-  /// Why the frames' order and columns cannot be checked; nothing where they were.
-  std::optional<std::string> UncheckedOrder(const Trajectory& trajectory) const {
-    return UncheckedOrderText(rays_.Judge(trajectory));
+  /// All views have come that will: what opposite rays say of them. `trajectory`: their matrices,
+  /// as measured. Some milliseconds.
+  OppositeRaysResult JudgeRays(const Trajectory& trajectory) const {
+    return rays_.Judge(trajectory);
   }
+  /// All that is told then. `rays`: of JudgeRays.
+  std::vector<ScanFinding> End(const OppositeRaysResult& rays) const;
   /// How the frames repeat, over all that came; nothing where they do not.
   std::optional<std::string> RepeatedText() const;
 

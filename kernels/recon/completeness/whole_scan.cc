@@ -115,12 +115,13 @@ FoundInScan ScanFindings(const WholeScan& scan) {
   if (std::optional<std::string> repeated = watch.RepeatedText()) {
     texts.push_back(*std::move(repeated));
   }
-  for (ScanFinding& finding : watch.End(scan.acquisition.trajectory)) {
+  const OppositeRaysResult opposite = watch.JudgeRays(scan.acquisition.trajectory);
+  for (ScanFinding& finding : watch.End(opposite)) {
     if (finding.fault == ScanFault::kRepeatedFrames) continue;
     if (finding.fault == ScanFault::kMatricesMisfit) found.misfit = texts.size();
     texts.push_back(std::move(finding.text));
   }
-  found.unchecked_order = watch.UncheckedOrder(scan.acquisition.trajectory);
+  found.unchecked_order = UncheckedOrderText(opposite);
   return found;
 }
 

@@ -163,7 +163,7 @@ void FrameMonitor::CheckScan(int index, double dose, std::vector<jobs::JobWarnin
 
 std::vector<jobs::JobWarning> FrameMonitor::OnEnd() const {
   std::vector<jobs::JobWarning> warnings;
-  for (recon::ScanFinding& finding : watch_.End(matrices_)) {
+  for (recon::ScanFinding& finding : watch_.End(watch_.JudgeRays(matrices_))) {
     warnings.push_back({KindOf(finding.fault), finding.view, std::move(finding.text)});
   }
   return warnings;
