@@ -1,3 +1,5 @@
+#include <cuda_pipeline_primitives.h>
+
 #include "kernels/cuda/projectors/joseph/joseph.cuh"
 #include "kernels/cuda/projectors/joseph/joseph_cells.cuh"
 #include "kernels/cuda/projectors/joseph/joseph_cells.h"
@@ -99,7 +101,6 @@ __global__ __launch_bounds__(32 * kSumWarps) void SumKernel(const __grid_constan
 
 constexpr int kVoxels = kGaps - 1;  // of a block along b
 constexpr int kCellThreads = 32 * kPlanes;
-constexpr int kTileColumns = 192, kTileSums = 5500;  // in shared memory, at most
 
 // A column of the tile.
 struct TileColumn {
@@ -114,66 +115,106 @@ struct TileColumn {
   }
 };
 
+// Running sums of a part of a view's tile in shared memory. There are two of them: one is used
+// while the other is filled.
 template <bool kUpright>
-constexpr int SharedBytes() {
-  return kTileSums * (kUpright ? 8 : 12);
+constexpr int kPartBytes = kPartSums<kUpright>*(kUpright ? 8 : 12);
+
+// What is in shared memory at a time: columns of a view's tile from `first` on.
+struct Part {
+  int view, first;
+};
+
+// This part, or if its view has no columns left, the first one of the next view that has.
+__device__ inline Part SeenPart(Part part, const ViewOfBlock* blocks, int count) {
+  while (part.view < count && part.first >= blocks[part.view].columns) {
+    part = {part.view + 1, 0};
+  }
+  return part;
+}
+
+// Begins to copy a part; a thread waits for its own copies by __pipeline_wait_prior.
+template <bool kUpright>
+__device__ __forceinline__ void Fetch(const ViewOfBlock& view, const Part& part,
+                                      const JosephExtent& e, const RunningSums& from,
+                                      unsigned char* to, float* scales) {
+  const int columns = min(view.at_a_time, view.columns - part.first);
+  const int64_t first_column =
+      static_cast<int64_t>(part.view) * e.columns + view.column + part.first;
+  const uint2* const sums = from.sums + first_column * from.pitch;
+  [[maybe_unused]] const uint32_t* const thirds = from.third + first_column * from.pitch;
+  const int height = view.rows + 1;
+  int column = static_cast<int>(threadIdx.x) / height;
+  int row = static_cast<int>(threadIdx.x) - column * height;
+  while (column < columns) {
+    const int at = column * from.pitch + min(max(view.row + row, 0), e.rows);
+    const int in_tile = column * view.pitch + row;
+    __pipeline_memcpy_async(to + in_tile * 8, sums + at, 8);
+    if constexpr (!kUpright) {
+      __pipeline_memcpy_async(to + kPartSums<kUpright> * 8 + in_tile * 4, thirds + at, 4);
+    }
+    column += view.step_columns;
+    row += view.step_rows;
+    if (row >= height) {
+      row -= height;
+      ++column;
+    }
+  }
+  if (static_cast<int>(threadIdx.x) < columns) {
+    __pipeline_memcpy_async(scales + threadIdx.x, from.scale + first_column + threadIdx.x, 4);
+  }
+  __pipeline_commit();
 }
 
 template <bool kUpright>
 __global__ __launch_bounds__(kCellThreads,
-                             2) void CellKernel(const __grid_constant__ CellViews views, int count,
-                                                PlaneAxes axes, JosephExtent e, Extent extent,
-                                                RunningSums from, float* volume) {
+                             kCellBlocks) void CellKernel(const __grid_constant__ CellViews views,
+                                                          int count, PlaneAxes axes, JosephExtent e,
+                                                          Extent extent, RunningSums from,
+                                                          float* volume) {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ ViewOfBlock blocks[kAdjointViews];
-  __shared__ float scales[kTileColumns];
-  uint2* const tile = reinterpret_cast<uint2*>(shared);
-  uint32_t* const thirds = reinterpret_cast<uint32_t*>(shared + kTileSums * 8);
+  __shared__ float scales[2][kPartColumns];
   const int a0 = blockIdx.y * kPlanes, b0 = static_cast<int>(blockIdx.x) * kVoxels - 1;
   const int z0 = blockIdx.z * kRun;
   if (threadIdx.x < count) {
-    blocks[threadIdx.x] = ViewOf(views.of[threadIdx.x], axes, e, a0, b0, z0);
+    blocks[threadIdx.x] = ViewOf(views.of[threadIdx.x], axes, e, a0, b0, z0, kPartSums<kUpright>);
   }
   if (!__syncthreads_or(threadIdx.x < count && blocks[threadIdx.x].columns > 0)) return;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   float below[kRun] = {}, above[kRun] = {};  // leaning: both and above
   float bent[kUpright ? 1 : kRun + 1] = {};
-  for (int i = 0; i < count; ++i) {
-    const ViewOfBlock& view = blocks[i];
-    if (view.columns == 0) continue;
+  Part part = SeenPart({0, 0}, blocks, count);
+  Fetch<kUpright>(blocks[part.view], part, e, from, shared, scales[0]);
+#pragma unroll 1
+  for (int buffer = 0; part.view < count; buffer ^= 1) {
+    const ViewOfBlock& view = blocks[part.view];
+    const Part next = SeenPart({part.view, part.first + view.at_a_time}, blocks, count);
+    // After this all copies have come, and nobody reads the other buffer any more.
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    if (next.view < count) {
+      Fetch<kUpright>(blocks[next.view], next, e, from,
+                      shared + (buffer ^ 1) * kPartBytes<kUpright>, scales[buffer ^ 1]);
+    }
     const Seen lower = SeenAt(view, warp, lane), upper = SeenAt(view, warp, lane + 1);
     const ColumnRange mine = ColumnsOf(view, lower, upper, kUpright);
     const float shift = kShift + view.row;
-    const int pitch = (view.rows + 1) | 1;
-    const int chunk = min(kTileSums / pitch, kTileColumns);
-    const int64_t of_view = static_cast<int64_t>(i) * e.columns + view.column;
-    for (int first = 0; first < view.columns; first += chunk) {
-      const int end = min(first + chunk, view.columns);
-      __syncthreads();
-      for (int c = first + warp; c < end; c += kPlanes) {
-        const int64_t of_column = (of_view + c) * from.pitch;
-        for (int row = lane; row <= view.rows; row += 32) {
-          const int64_t at = of_column + min(max(view.row + row, 0), e.rows);
-          tile[(c - first) * pitch + row] = __ldg(from.sums + at);
-          if constexpr (!kUpright) thirds[(c - first) * pitch + row] = __ldg(from.third + at);
-        }
-      }
-      for (int c = first + threadIdx.x; c < end; c += kCellThreads) {
-        scales[c - first] = __ldg(from.scale + of_view + c);
-      }
-      __syncthreads();
-      const int last = min(mine.end, end);
+    const unsigned char* const sums = shared + buffer * kPartBytes<kUpright>;
+    const int last = min(mine.end, part.first + view.at_a_time);
 #pragma unroll 1
-      for (int c = max(mine.first, first); c < last; ++c) {
-        const TileColumn column{shared, shared + kTileSums * 8,
-                                (c - first) * pitch - kShiftBits - view.row};
-        if constexpr (kUpright) {
-          AddUpright(view, lower, c, scales[c - first], shift, column, below, above);
-        } else {
-          AddLeaning(view, lower, upper, c, scales[c - first], shift, column, below, above, bent);
-        }
+    for (int c = max(mine.first, part.first); c < last; ++c) {
+      const int in_part = c - part.first;
+      const TileColumn column{sums, sums + kPartSums<kUpright> * 8,
+                              in_part * view.pitch - kShiftBits - view.row};
+      const float scale = scales[buffer][in_part];
+      if constexpr (kUpright) {
+        AddUpright(view, lower, c, scale, shift, column, below, above);
+      } else {
+        AddLeaning(view, lower, upper, c, scale, shift, column, below, above, bent);
       }
     }
+    part = next;
   }
   // A voxel has the upper side of one gap and the lower side of the next one.
   __syncthreads();
@@ -204,7 +245,7 @@ __global__ __launch_bounds__(kCellThreads,
   }
 }
 
-static_assert((kRun * kVoxels * (kPlanes + 1)) * 4 <= SharedBytes<true>());
+static_assert((kRun * kVoxels * (kPlanes + 1)) * 4 <= 2 * kPartBytes<true>);
 
 template <bool kUpright>
 absl::Status Gather(const CellViews& views, int count, const PlaneAxes& axes, const JosephExtent& e,
@@ -213,11 +254,11 @@ absl::Status Gather(const CellViews& views, int count, const PlaneAxes& axes, co
   const Extent extent{grid.nx, grid.ny, grid.nz, e.columns, e.rows};
   const auto kernel = CellKernel<kUpright>;
   ISO_RETURN_IF_CUDA_ERROR(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                SharedBytes<kUpright>()));
+                                                2 * kPartBytes<kUpright>));
   const dim3 blocks((e.n_b + kVoxels - 1) / kVoxels, (e.n_major + kPlanes - 1) / kPlanes,
                     (grid.nz + kRun - 1) / kRun);
-  kernel<<<blocks, kCellThreads, SharedBytes<kUpright>(), stream>>>(views, count, axes, e, extent,
-                                                                    from, volume);
+  kernel<<<blocks, kCellThreads, 2 * kPartBytes<kUpright>, stream>>>(views, count, axes, e, extent,
+                                                                     from, volume);
   return ToStatus(cudaGetLastError(), "CellKernel");
 }
 

@@ -11,6 +11,11 @@ namespace isocenter::cuda {
 inline constexpr int kRun = 8;      // voxels of a lane along z
 inline constexpr int kGaps = 32;    // of a warp along b; all voxels but the first have both sides
 inline constexpr int kPlanes = 16;  // of a block, one for each warp
+inline constexpr int kCellBlocks = 2;  // on a multiprocessor
+// Of a tile, what is in shared memory at a time, at most.
+inline constexpr int kPartColumns = 192;
+template <bool kUpright>
+inline constexpr int kPartSums = kUpright ? 5500 : 4600;
 inline constexpr float kMiddle = 0.5f * (kRun - 1);
 
 // 1.5·2^23 + n has the bits of 1.5·2^23 plus n.
@@ -22,11 +27,13 @@ inline constexpr uint32_t kShiftBits = 0x4B400000;
 struct ViewOfBlock {
   float u, v, w, u_a, v_a, w_a, u_b, v_b, w_b, u_z, v_z, w_z;
   int column, columns, row, rows;  // of the tile; columns is 0 where nothing is seen
+  int pitch, at_a_time;            // of a part in shared memory: from column to column, and columns
+  int step_columns, step_rows;     // from a thread's element of a part to its next one
 };
 
 // Of the block whose first gap's lower voxel is (a0, b0, z0) in axes of the plane.
 __device__ inline ViewOfBlock ViewOf(const CellView& view, const PlaneAxes& axes,
-                                     const JosephExtent& e, int a0, int b0, int z0) {
+                                     const JosephExtent& e, int a0, int b0, int z0, int part_sums) {
   const double* const m = view.m;
   const double z = z0 + 0.5 * (kRun - 1);
   ViewOfBlock of{};
@@ -74,6 +81,10 @@ __device__ inline ViewOfBlock ViewOf(const CellView& view, const PlaneAxes& axes
   of.columns = static_cast<int>(ceilf(last_u)) - of.column + 1;
   of.row = static_cast<int>(floorf(v_low)) - 2;
   of.rows = static_cast<int>(ceilf(v_high)) + 3 - of.row;
+  of.pitch = (of.rows + 1) | 1;
+  of.at_a_time = min(part_sums / of.pitch, kPartColumns);
+  of.step_columns = static_cast<int>(blockDim.x) / (of.rows + 1);
+  of.step_rows = static_cast<int>(blockDim.x) % (of.rows + 1);
   const auto from_tile = [&](int row, int first, int axis) {
     return static_cast<float>(m[row + axis] - first * m[8 + axis]);
   };
