@@ -48,6 +48,8 @@ void Acquisitions::OnFrames(ReconstructionJob& job, int present) {
   parts_.early.OnFrames(job.id(), present);
 }
 
+void Acquisitions::OnVolumeComplete(ReconstructionJob& job) { parts_.early.OnScanComplete(job); }
+
 void Acquisitions::WhenIdentified(ReconstructionJob& job, std::function<void()> then) {
   orders_.WhenSettled(job.id(), [then = std::move(then)](bool) { then(); });
 }

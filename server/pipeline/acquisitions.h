@@ -39,6 +39,7 @@ class Acquisitions : public AcquisitionKeeper {
 
   void OnFirstFrame(ReconstructionJob& job) override;
   void OnFrames(ReconstructionJob& job, int present) override;
+  void OnVolumeComplete(ReconstructionJob& job) override;
   void WhenIdentified(ReconstructionJob& job, std::function<void()> then) override;
   void OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) override;
   void OnEnded(ReconstructionJob& job) override;

@@ -172,6 +172,7 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
     job.result.whole_gups = Gups(updates, seconds.busy);
   }));
   run->slices().Close(absl::OkStatus());
+  acquisitions_.OnVolumeComplete(*this);
 }
 
 absl::StatusOr<ActiveJob::Output> ReconstructionJob::OutputOf(Run* run) {

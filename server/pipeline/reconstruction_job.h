@@ -56,6 +56,9 @@ class AcquisitionKeeper {
   /// So many frames at the beginning are in the spool, and none of them has been given up. While
   /// that is so, after each frame.
   virtual void OnFrames(ReconstructionJob& job, int present) = 0;
+  /// The job's volume is in the host's memory, made of all frames. Again, where its device was lost
+  /// before it was stored.
+  virtual void OnVolumeComplete(ReconstructionJob& job) = 0;
   /// Calls `then` when it is known, as far as it ever will be, whose volume the job's is: now, or
   /// from another thread.
   virtual void WhenIdentified(ReconstructionJob& job, std::function<void()> then) = 0;

@@ -154,7 +154,7 @@ void RefinementJob::Work(const std::shared_ptr<RefinementRun>& run) {
     input = input_.get();
     ledger = ledger_.get();
   }
-  if (Now() >= urgency_.deadline) return FinishVolume(run, /*all_done=*/false);
+  if (Now() >= urgency_.deadline && !run->done()) return FinishVolume(run, /*all_done=*/false);
   if (run->refining()) EnterRefining();
   const absl::Status ready = environment_.keeper.BeforeUnit(run->place());
   const absl::StatusOr<bool> done =
@@ -225,7 +225,9 @@ void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool
                                     "by their edges alone"));
   }
   for (const std::string& finding : findings) LogFinding(id_, finding);
-  const double refine_seconds = absl::ToDoubleSeconds(Now() - run->steps_begin());
+  // The last step may have been before there was a job (EarlyRefinements).
+  const double refine_seconds =
+      absl::ToDoubleSeconds(std::min(Now(), run->steps_end()) - run->steps_begin());
   const recon::StageSeconds& fdk = run->fdk_seconds();
   LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
     RecordStages(fdk, job.result.timings);

@@ -16,6 +16,13 @@ void EarlyRefinement::OnFrames(int present) {
   if (run_ != nullptr && !working_) Submit();
 }
 
+void EarlyRefinement::OnScanComplete(std::unique_ptr<const FrameLedger> ledger) {
+  absl::MutexLock lock(&mutex_);
+  if (ledger_ != nullptr) return;  // a volume can be complete again, after a loss of its device
+  ledger_ = std::move(ledger);
+  if (run_ != nullptr && !working_) Submit();
+}
+
 std::shared_ptr<RefinementRun> EarlyRefinement::Take() {
   std::shared_ptr<RefinementRun> run;
   {
@@ -39,21 +46,24 @@ void EarlyRefinement::Submit() {
 void EarlyRefinement::Work() {
   std::shared_ptr<RefinementRun> run;
   int present = 0;
+  const FrameLedger* ledger = nullptr;
   {
     absl::MutexLock lock(&mutex_);
     if (run_ == nullptr) return;
     run = run_;
     present = present_;
+    ledger = ledger_.get();
   }
   const absl::Status ready = keeper_.BeforeUnit(run->place());
-  const absl::StatusOr<bool> idle =
-      ready.ok() ? run->AdvanceEarly(*spool_, present) : absl::StatusOr<bool>(ready);
+  const absl::StatusOr<bool> idle = !ready.ok()         ? absl::StatusOr<bool>(ready)
+                                    : ledger != nullptr ? run->Advance(*spool_, *ledger)
+                                                        : run->AdvanceEarly(*spool_, present);
   {
     absl::MutexLock lock(&mutex_);
     if (run_ == nullptr) return;  // whoever has it meets the error, too
     if (idle.ok()) {
-      if (*idle) frames_done_ = present;
-      working_ = !*idle || present_ > present;
+      if (*idle && ledger == nullptr) frames_done_ = present;
+      working_ = !*idle || present_ > present || ledger_.get() != ledger;
       if (working_) Submit();
       return;
     }

@@ -1,4 +1,4 @@
-// One refinement whose first passes are done while its frames still come.
+// One refinement that is begun while its frames still come, before there is a job of it.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/jobs/frame_spool.h"
 #include "server/pipeline/active_job.h"
+#include "server/pipeline/frames/frame_ledger.h"
 #include "server/pipeline/runs/refinement_run.h"
 
 namespace isocenter::pipeline {
@@ -25,6 +26,9 @@ class EarlyRefinement : public std::enable_shared_from_this<EarlyRefinement> {
 
   /// So many frames at the beginning are in the spool, none of them given up. Never blocks.
   void OnFrames(int present);
+  /// The scan's own volume is complete, so that the device is free: the run goes on as its job
+  /// would, which comes when that volume is stored. `ledger` is complete. Never blocks.
+  void OnScanComplete(std::unique_ptr<const FrameLedger> ledger);
 
   /// Takes the run away: null where it is gone already. No unit of this waits any more; one may be
   /// under way, after which those go that are submitted to the run's lane.
@@ -43,6 +47,7 @@ class EarlyRefinement : public std::enable_shared_from_this<EarlyRefinement> {
   mutable absl::Mutex mutex_;
   std::shared_ptr<RefinementRun> run_ ABSL_GUARDED_BY(mutex_);
   int present_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<const FrameLedger> ledger_ ABSL_GUARDED_BY(mutex_);  // null: the scan goes on
   int frames_done_ ABSL_GUARDED_BY(mutex_) = 0;
   bool working_ ABSL_GUARDED_BY(mutex_) = false;  // a unit waits or is under way
 };

@@ -52,15 +52,23 @@ void EarlyRefinements::Begin(const ReconstructionJob& job) {
   if (input.lost == 0) early->OnFrames(input.prefix);
 }
 
+std::shared_ptr<EarlyRefinement> EarlyRefinements::Find(const std::string& id) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = by_source_.find(id);
+  return found == by_source_.end() ? nullptr : found->second;
+}
+
 void EarlyRefinements::OnFrames(const std::string& id, int present) {
-  std::shared_ptr<EarlyRefinement> early;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = by_source_.find(id);
-    if (found == by_source_.end()) return;
-    early = found->second;
-  }
-  early->OnFrames(present);
+  if (const auto early = Find(id)) early->OnFrames(present);
+}
+
+void EarlyRefinements::OnScanComplete(const ReconstructionJob& job) {
+  const auto early = Find(job.id());
+  if (early == nullptr) return;
+  auto ledger =
+      std::make_unique<const FrameLedger>(job.spool()->states(), job.request().missing_frames);
+  // That a frame is given up may still be on its way to the disk; then the job goes on with it.
+  if (ledger->complete()) early->OnScanComplete(std::move(ledger));
 }
 
 std::shared_ptr<RefinementRun> EarlyRefinements::Take(const std::string& id) {

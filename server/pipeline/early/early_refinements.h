@@ -29,6 +29,8 @@ class EarlyRefinements {
   void Begin(const ReconstructionJob& job) ABSL_LOCKS_EXCLUDED(mutex_);
   /// So many frames of the acquisition at the beginning are in the spool, none of them given up.
   void OnFrames(const std::string& id, int present) ABSL_LOCKS_EXCLUDED(mutex_);
+  /// The acquisition's first volume is complete, and is stored next.
+  void OnScanComplete(const ReconstructionJob& job) ABSL_LOCKS_EXCLUDED(mutex_);
   /// The run of the acquisition's refinement with what it has done; null: there is none.
   std::shared_ptr<RefinementRun> Take(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -43,6 +45,8 @@ class EarlyRefinements {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  /// Null: there is none.
+  std::shared_ptr<EarlyRefinement> Find(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   struct Removed {
     std::shared_ptr<RefinementRun> run;  // null: there was none
     int frames_done = 0;

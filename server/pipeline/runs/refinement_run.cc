@@ -67,6 +67,7 @@ absl::StatusOr<bool> RefinementRun::AdvanceEarly(jobs::JobSpool& spool, int pres
 }
 
 absl::StatusOr<bool> RefinementRun::Advance(jobs::JobSpool& spool, const FrameLedger& ledger) {
+  if (done()) return true;
   if (std::exchange(early_, false)) ISO_RETURN_IF_ERROR(refinement_->TakeTrace().status());
   bool done = false;
   switch (phase_) {
@@ -176,6 +177,7 @@ absl::StatusOr<bool> RefinementRun::Step() {
   ISO_ASSIGN_OR_RETURN(const bool done, refinement_->Step());
   workload_.Done((refinement_->progress() - before) * basis_.voxel_updates);
   iteration_ended_ = refinement_->reports().size() > reports;
+  if (done) steps_end_ = place_.clock();
   return done;
 }
 

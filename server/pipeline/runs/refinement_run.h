@@ -49,11 +49,14 @@ class RefinementRun : public Run {
 
   /// The next unit of work: slices of the reference, a chunk of FDK, frames for the refinement, or
   /// one of its steps. True when the last one has ended. One unit at most is under way on the
-  /// devices, and none where a better class waits for them. `ledger` is complete. Errors: those of
-  /// recon::Reconstructor, recon::Refinement and ReferenceReader, and of JobSpool::Read.
+  /// devices, and none where a better class waits for them. Nothing once the last one has ended.
+  /// `ledger` is complete. Errors: those of recon::Reconstructor, recon::Refinement and
+  /// ReferenceReader, and of JobSpool::Read.
   absl::StatusOr<bool> Advance(jobs::JobSpool& spool, const FrameLedger& ledger);
   /// Whether the next unit is a step of the refinement.
   bool refining() const { return phase_ == Phase::kRefining; }
+  /// Whether the last unit has ended.
+  bool done() const { return steps_end_ < absl::InfiniteFuture(); }
   int frames_backprojected() const { return frames_backprojected_; }
   std::span<const recon::IterationReport> reports() const {
     return refinement_ == nullptr ? std::span<const recon::IterationReport>()
@@ -67,6 +70,8 @@ class RefinementRun : public Run {
   bool iteration_ended() const { return iteration_ended_; }
   /// When the first step of the refinement began.
   absl::Time steps_begin() const { return steps_begin_; }
+  /// When the last step ended; InfiniteFuture until then.
+  absl::Time steps_end() const { return steps_end_; }
 
   /// Waits for the best volume so far and frees all memory but the volume's. Only when readable.
   absl::Status Finish();
@@ -122,7 +127,7 @@ class RefinementRun : public Run {
   Phase phase_ = Phase::kChunks;
   bool early_ = false;  // AdvanceEarly did the last unit
   bool iteration_ended_ = false;
-  absl::Time steps_begin_ = absl::InfiniteFuture();
+  absl::Time steps_begin_ = absl::InfiniteFuture(), steps_end_ = absl::InfiniteFuture();
   int frames_backprojected_ = 0;
   int frames_pushed_ = 0;  // to refinement_
   Measured measured_;

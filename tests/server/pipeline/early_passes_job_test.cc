@@ -138,6 +138,30 @@ TEST_F(EarlyPassesJobTest, AreDoneWhileTheArmTurns) {
   }
 }
 
+TEST_F(EarlyPassesJobTest, AreFollowedByTheRestWhileTheFirstVolumeIsStored) {
+  for (const bool warm_start : {true, false}) {
+    PipelineOptions options{.retention = absl::Hours(1)};
+    options.engine.store_again = absl::Milliseconds(20);
+    StartCounting(std::move(options));
+    const AcquisitionRequest request = EarlyRequest(warm_start);
+    {
+      const Live live = BeginEarly(request);
+      service_->results.SetFreeBytes(0);
+      const auto left = [&] { return service_->slot().backlog.Ahead(jobs::JobClass::kBatch); };
+      const double all = left();
+      ASSERT_GT(all, 0);
+      SendRest(live, 0);
+      EXPECT_TRUE(Eventually([&] { return left() < 1e-6 * all; })) << left() << " of " << all;
+      EXPECT_FALSE(service_->table->Get(live.id + "-ref").ok());
+      EXPECT_EQ(Ends("used"), 0);
+      service_->results.SetFreeBytes(int64_t{1} << 40);
+      ExpectRefined(live.id, request);
+      EXPECT_EQ(Ends("used"), 1);
+    }
+    ExpectNothingHeld();
+  }
+}
+
 TEST_F(EarlyPassesJobTest, TakeCountsByTheDoseOfEachFrame) {
   AcquisitionRequest request = SmallRequest(recon::PixelType::kUint16Counts);
   request.refinement = EarlyRecipe(/*warm_start=*/true);
