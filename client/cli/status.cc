@@ -174,6 +174,7 @@ std::vector<Shown> ShownOf(const std::vector<NodeAnswer>& answers) {
 absl::Status ShowOne(const v1::NodeStatus& status, const JsonOutput& json) {
   std::string text = NodeText(status);
   for (const v1::NodeDevice& device : status.device()) text += DeviceText(device);
+  if (status.has_access()) text += AccessText(status.access());
   if (status.has_replication()) text += ReplicationText(status.replication());
   return json.Report(text, ToJson(status));
 }
@@ -221,7 +222,8 @@ void AddStatusCommand(flags::Command program) {
       "for a\n"
       "device; GUPS: giga voxel updates per second; FREE GB: on the disks of the spool and of the "
       "archive;\n"
-      "COPIES: of other nodes' frames, and who keeps the own. --node: that one alone.\n"
+      "COPIES: of other nodes' frames, and who keeps the own. --node: that one alone, with\n"
+      "how callers prove who they are.\n"
       "Exit code 3: not all nodes answered; 6: none did.");
   options->json.AddFlag(command);
   AddServerFlags(command, options->server);

@@ -11,6 +11,7 @@ from isocenter.v1 import acquisition_pb2_grpc, jobs_pb2, jobs_pb2_grpc
 
 AWAY_S = 2.0  # how long a node may be away before another one gets the scan
 GIVE_UP_S = 120.0
+LONGEST_PAUSE_S = 30.0  # between two openings that are refused
 LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.DATA_LOSS)
 
 
@@ -56,6 +57,13 @@ class Scan:
             return error.code() not in (*LOST, grpc.StatusCode.DEADLINE_EXCEEDED)
         return True
 
+    def pause(self, error):
+        """3: how long to wait before an opening that was refused everywhere is repeated. None: it must change, or says nothing of it."""
+        told = dict(error.trailing_metadata() or ())
+        if told.get("isocenter-try-again") != "later":
+            return None
+        return min(float(told.get("isocenter-retry-after-ms", 1000)) / 1000, LONGEST_PAUSE_S)
+
     def run(self):
         """The JobResult; add() is called from another thread meanwhile. Raises grpc.RpcError: the answer with which it ended."""
         stub = acquisition_pb2_grpc.AcquisitionServiceStub(self.asking)
@@ -73,9 +81,14 @@ class Scan:
                 since = since or time.monotonic() - (AWAY_S if self.silent else 0)
                 # Before it is accepted, the next node may take it (3); what another one says of a job that moves ends nothing.
                 elsewhere = not self.job and targets and error.code() in (grpc.StatusCode.RESOURCE_EXHAUSTED, *LOST)
-                if time.monotonic() - since > GIVE_UP_S or not (moves or elsewhere or (self.job and error.code() in LOST)):
+                later = None if self.job or targets else self.pause(error)
+                goes_on = moves or elsewhere or later is not None or (self.job and error.code() in LOST)
+                if time.monotonic() - since + (later or 0) > GIVE_UP_S or not goes_on:
                     raise
             if not self.job:
+                if later is not None:
+                    time.sleep(later)
+                    targets = self.ranked(nodes) or [""]
                 continue
             time.sleep(0.1)
             if nodes and time.monotonic() - since >= AWAY_S:  # 7

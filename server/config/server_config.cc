@@ -135,33 +135,9 @@ bool IsSameDirectory(const std::string& a, const std::string& b) {
   return canonical(a) == canonical(b);
 }
 
-/// What listens takes ports of its own. Addresses that are not legal take none.
+/// What listens takes ports of its own.
 void CheckListeners(const v1::ServerConfig& config, Mistakes& mistakes) {
-  v1::ServerConfig defaults;
-  ApplyDefaults(defaults);
-  std::vector<Listener> listeners;
-  const auto add = [&](const char* field, const std::string& address,
-                       const std::string& by_default) {
-    if (!CheckAddress(field, address, AddressFamily::kAny).ok()) return;
-    listeners.push_back(
-        {field, std::string(HostOf(address)), PortOf(address), address == by_default});
-  };
-  add("grpc_address", config.grpc_address(), defaults.grpc_address());
-  add("metrics_address", config.metrics_address(), defaults.metrics_address());
-  if (!config.web().disabled()) {
-    add("web.address", config.web().address(), defaults.web().address());
-  }
-  const v1::DicomNodeConfig &node = config.dicom_node(), &usual = defaults.dicom_node();
-  if (!node.disabled()) {
-    const auto add_port = [&](const char* field, uint32_t port, uint32_t by_default) {
-      add(field, absl::StrCat(node.address(), ":", port),
-          absl::StrCat(node.address(), ":", by_default));
-    };
-    if (!node.tls_only()) add_port("dicom_node.port", node.port(), usual.port());
-    if (!node.tls().certificate_file().empty()) {
-      add_port("dicom_node.tls_port", node.tls_port(), usual.tls_port());
-    }
-  }
+  std::vector<Listener> listeners = ListenersOf(config);
   // Who says what is not the default is to blame, and not what he did not say.
   std::ranges::stable_partition(listeners, &Listener::by_default);
   CheckPortsDiffer(listeners, mistakes);
@@ -331,6 +307,35 @@ std::string VolumeCacheDirectory(const v1::ServerConfig& config) {
 std::string SpoolDirectory(const v1::ServerConfig& config) {
   if (!config.spool().directory().empty()) return config.spool().directory();
   return absl::StrCat(config.archive_directory(), "/spool");
+}
+
+std::vector<Listener> ListenersOf(const v1::ServerConfig& config) {
+  v1::ServerConfig defaults;
+  ApplyDefaults(defaults);
+  std::vector<Listener> listeners;
+  const auto add = [&](const char* field, const std::string& address,
+                       const std::string& by_default) {
+    if (!CheckAddress(field, address, AddressFamily::kAny).ok()) return;
+    listeners.push_back(
+        {field, std::string(HostOf(address)), PortOf(address), address == by_default});
+  };
+  add("grpc_address", config.grpc_address(), defaults.grpc_address());
+  add("metrics_address", config.metrics_address(), defaults.metrics_address());
+  if (!config.web().disabled()) {
+    add("web.address", config.web().address(), defaults.web().address());
+  }
+  const v1::DicomNodeConfig &node = config.dicom_node(), &usual = defaults.dicom_node();
+  if (!node.disabled()) {
+    const auto add_port = [&](const char* field, uint32_t port, uint32_t by_default) {
+      add(field, absl::StrCat(node.address(), ":", port),
+          absl::StrCat(node.address(), ":", by_default));
+    };
+    if (!node.tls_only()) add_port("dicom_node.port", node.port(), usual.port());
+    if (!node.tls().certificate_file().empty()) {
+      add_port("dicom_node.tls_port", node.tls_port(), usual.tls_port());
+    }
+  }
+  return listeners;
 }
 
 absl::Status ValidateServerConfig(const v1::ServerConfig& config) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "isocenter/v1/server_config.pb.h"
+#include "server/config/addresses.h"
 
 namespace isocenter::config {
 
@@ -29,6 +31,10 @@ std::string SpoolDirectory(const v1::ServerConfig& config);
 
 /// Where the volume viewer keeps its files: as configured, else "viewer" in the archive directory.
 std::string VolumeCacheDirectory(const v1::ServerConfig& config);
+
+/// Whatever is to listen, of a configuration with defaults. Addresses that are not legal are left
+/// out.
+std::vector<Listener> ListenersOf(const v1::ServerConfig& config);
 
 /// Checks a configuration with defaults. Errors: INVALID_ARGUMENT naming the field, its value and
 /// what is legal.

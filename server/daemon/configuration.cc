@@ -10,7 +10,7 @@
 #include "server/config/openid_config.h"
 #include "server/config/places.h"
 #include "server/config/server_config.h"
-#include "server/daemon/certificate_checks.h"
+#include "server/daemon/certificates/certificate_checks.h"
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/job_traces.h"
 #include "server/roles/openid/sign_on.h"

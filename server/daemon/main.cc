@@ -22,6 +22,7 @@
 #include "server/daemon/configuration.h"
 #include "server/daemon/directories.h"
 #include "server/daemon/flags.h"
+#include "server/daemon/machine_notes.h"
 #include "server/daemon/process_signals.h"
 #include "server/daemon/service.h"
 #include "server/daemon/supervisor.h"
@@ -115,12 +116,16 @@ absl::Status CheckMachine(const v1::ServerConfig& config) {
   return audit::CheckFile(audit_file, storage::HolderOfDirectory(config.archive_directory()));
 }
 
-/// Says whether a start would find what is configured.
+/// Says whether the configuration is legal and a start would find what it names; and, of what this
+/// machine may give at another time, what it would not give now.
 int Check(const Configuration& configuration) {
   const absl::Status usable = CheckMachine(configuration.config);
   if (!usable.ok()) {
     Complain(usable);
     return kExitFailed;
+  }
+  for (const std::string& note : MachineNotes(configuration.config)) {
+    std::fprintf(stderr, "isocenterd: a start now would fail: %s\n", note.c_str());
   }
   std::puts("ok");
   return 0;

@@ -33,8 +33,9 @@ sigset_t SetOf(std::initializer_list<int> signals) {
 
 void TellOfNothing(int signal) {
   spdlog::warn(
-      "event=signal_ignored signal={} why=\"configuration and certificates are read at the start, "
-      "and logs go to standard error: restart the service for new ones; SIGTERM ends it\"",
+      "event=signal_ignored signal={} why=\"the configuration is read at the start, tokens and "
+      "certificates when their files change, and logs go to standard error: restart the service "
+      "for another configuration; SIGTERM ends it\"",
       signal == SIGHUP    ? "SIGHUP"
       : signal == SIGUSR1 ? "SIGUSR1"
                           : "SIGUSR2");

@@ -308,6 +308,9 @@ absl::Status Service::StartEngine() {
       pipeline::EngineOptions{
           .reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
           .has_other_nodes = config.cluster().node_size() > 1,
+          .handed_back_to = [this](const std::string& job_id) -> std::optional<std::string> {
+            return replicas_ == nullptr ? std::nullopt : replicas_->ReclaimedBy(job_id);
+          },
           .fault = configuration_.fault,
           .no_device_left =
               [this] {
@@ -357,6 +360,7 @@ void Service::SetStarted() {
                                                feed_->OnNodeChanged();
                                              });
   StartTakeover();
+  WatchCertificates();
   node_->SetStarted();
   audit_->Record({.action = audit::Action::kServiceStart});
 }

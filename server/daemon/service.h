@@ -10,7 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "server/daemon/certificate_watch.h"
+#include "server/daemon/certificates/certificate_renewal.h"
+#include "server/daemon/certificates/certificate_watch.h"
 #include "server/daemon/configuration.h"
 #include "server/jobs/job_table.h"
 
@@ -111,8 +112,9 @@ class Service {
   bool no_device_left() const { return no_device_left_; }
   /// Returns at once, unless a lock is never released.
   void CheckLocks() const;
-  /// Has the log say which certificates have ended or will soon, when it is time to. By one thread.
-  void LookAtCertificates(absl::Time now) { certificates_->Look(now); }
+  /// Uses certificates whose files have been replaced, and has the log say so, and which have ended
+  /// or will soon, when it is time to. By one thread.
+  void LookAtCertificates(absl::Time now);
 
   /// Takes nothing new, lets what is active end for as long as is configured, and stops serving.
   /// Once. Errors: that of a lost device, where none is left; then nothing is waited for.
@@ -135,6 +137,7 @@ class Service {
   absl::Status ServeDicom();
   absl::Status ServeWeb();
   void StartTakeover();
+  void WatchCertificates();
   void SetStarted();
 
   /// What queries and retrievals ask.
@@ -191,6 +194,7 @@ class Service {
   std::unique_ptr<http::WebServer> web_;              // null: disabled
   std::unique_ptr<replicas::Takeover> takeover_;      // null: no copies are kept
   std::unique_ptr<node::Monitor> monitor_;
+  std::unique_ptr<CertificateRenewal> renewal_;
 };
 
 }  // namespace isocenter::daemon

@@ -113,33 +113,44 @@ std::string WithPort(const std::string& address, int port) {
 
 node::NodeOptions Service::NodeOptions() const {
   const v1::ServerConfig& config = configuration_.config;
-  return {.version = ISOCENTER_VERSION,
-          .backend = devices_->backend,
-          .max_active_jobs = static_cast<int>(config.limits().max_active_jobs()),
-          .scan_bytes = BytesOfUsualScan(configuration_.protocols, *results_),
-          .spool =
-              [this, directory = config::SpoolDirectory(config)] {
-                const spool::SpoolUsage usage = spool_->usage();
-                const absl::StatusOr<uint64_t> free = storage::FreeBytes(directory);
-                absl::Status error = CheckDisk(directory);
-                if (error.ok()) error = free.status();
-                return node::SpoolState{
-                    .capacity_bytes = usage.capacity_bytes,
-                    .used_bytes = usage.used_bytes,
-                    .reclaimable_bytes = usage.reclaimable_bytes,
-                    .disk_free_bytes = free.ok() ? static_cast<int64_t>(*free) : 0,
-                    .last_sync_seconds = usage.last_sync_seconds,
-                    .error = std::move(error)};
-              },
-          .name = config.cluster().node_name(),
-          .archive_free_bytes =
-              [this] {
-                const absl::StatusOr<jobs::Disk> disk = archive_->GetDisk();
-                return disk.ok() ? disk->free_bytes : 0;
-              },
-          .replication = [this] { return ReplicationShown(); },
-          .peers = [this] { return peers_->Get(); },
-          .drain_file = node::KeptDrain::FileIn(config.archive_directory())};
+  return {
+      .version = ISOCENTER_VERSION,
+      .backend = devices_->backend,
+      .max_active_jobs = static_cast<int>(config.limits().max_active_jobs()),
+      .scan_bytes = BytesOfUsualScan(configuration_.protocols, *results_),
+      .spool =
+          [this, directory = config::SpoolDirectory(config)] {
+            const spool::SpoolUsage usage = spool_->usage();
+            const absl::StatusOr<uint64_t> free = storage::FreeBytes(directory);
+            absl::Status error = CheckDisk(directory);
+            if (error.ok()) error = free.status();
+            return node::SpoolState{.capacity_bytes = usage.capacity_bytes,
+                                    .used_bytes = usage.used_bytes,
+                                    .reclaimable_bytes = usage.reclaimable_bytes,
+                                    .disk_free_bytes = free.ok() ? static_cast<int64_t>(*free) : 0,
+                                    .last_sync_seconds = usage.last_sync_seconds,
+                                    .error = std::move(error)};
+          },
+      .name = config.cluster().node_name(),
+      .archive_free_bytes =
+          [this] {
+            const absl::StatusOr<jobs::Disk> disk = archive_->GetDisk();
+            return disk.ok() ? disk->free_bytes : 0;
+          },
+      .replication = [this] { return ReplicationShown(); },
+      .peers = [this] { return peers_->Get(); },
+      .access =
+          [this] {
+            const v1::ServerConfig& config = configuration_.config;
+            const roles::Roster& roster = *configuration_.roster;
+            return node::Access{.tls = !config.grpc_tls().certificate_file().empty(),
+                                .client_certificates = !config.grpc_tls().client_ca_file().empty(),
+                                .named_certificates = config.web().certificate_size(),
+                                .tokens = roster.takes_tokens(),
+                                .tokens_file_ok = roster.tokens_are_right(),
+                                .openid_issuer = config.web().openid().issuer()};
+          },
+      .drain_file = node::KeptDrain::FileIn(config.archive_directory())};
 }
 
 absl::Status Service::ServeMetrics() {

@@ -58,7 +58,12 @@ absl::Status Service::OpenReplicas() {
                       .take_over = absl::Seconds(wanted.take_over_seconds()),
                       .keep = absl::Seconds(wanted.keep_seconds()),
                       .promised_bytes = [this] { return engine_->promised_spool_disk_bytes(); },
-                      .has_job = [this](const std::string& id) { return table_->Get(id).ok(); }}));
+                      .has_job = [this](const std::string& id) { return table_->Get(id).ok(); },
+                      .has_active_job =
+                          [this](const std::string& id) {
+                            const absl::StatusOr<jobs::JobSnapshot> job = table_->Get(id);
+                            return job.ok() && !jobs::HasEnded((*job)->state);
+                          }}));
   return absl::OkStatus();
 }
 

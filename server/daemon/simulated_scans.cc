@@ -196,7 +196,7 @@ void SimulatedScans::Send(const std::shared_ptr<pipeline::ReconstructionJob>& jo
       const auto pixels = Exposed(*head, arm, view, pool);
       if (!AwaitTurn(begin + absl::Seconds(view / frames_per_second_))) {
         const auto why = absl::UnavailableError("the service stopped during the simulated scan");
-        job->Reject(stream, why);
+        job->Fail(why);
         return why;
       }
       ISO_ASSIGN_OR_RETURN(const bool has_room,

@@ -11,15 +11,18 @@
 namespace isocenter::http {
 namespace {
 
+constexpr char kTlsField[] = "web.tls";
+
 bool IsProbe(const std::string& path) {
   return path == "/livez" || path == "/readyz" || path == "/startupz";
 }
 
 }  // namespace
 
-WebServer::WebServer(Page page, const WebEnvironment& environment)
+WebServer::WebServer(Page page, crypto::TlsFiles tls, const WebEnvironment& environment)
     : access_(environment.roster, environment.clock, environment.audit),
       page_(std::move(page)),
+      tls_(std::move(tls)),
       router_(access_, environment.table, environment.audit) {
   AddHealthRoutes(environment, router_);
   AddSessionRoutes(access_, router_);
@@ -57,10 +60,10 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& op
             recorder->Record(std::move(event));
           }};
   if (!options.tls.certificate_file.empty()) {
-    ISO_ASSIGN_OR_RETURN(http.tls, crypto::MakeServerContext("web.tls", options.tls));
+    ISO_ASSIGN_OR_RETURN(http.tls, crypto::MakeServerContext(kTlsField, options.tls));
   }
   ISO_ASSIGN_OR_RETURN(Page page, Page::Load(options.page_directory));
-  std::unique_ptr<WebServer> server(new WebServer(std::move(page), environment));
+  std::unique_ptr<WebServer> server(new WebServer(std::move(page), options.tls, environment));
   auto listening = HttpServer::Start(std::move(http), [raw = server.get()](const Request& request) {
     Response response = raw->Answer(request);
     AddSecurityHeaders(request.secure, response);
@@ -72,6 +75,12 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& op
   }
   server->http_ = *std::move(listening);
   return server;
+}
+
+absl::Status WebServer::ReadCertificates() {
+  ISO_ASSIGN_OR_RETURN(crypto::TlsContext read, crypto::MakeServerContext(kTlsField, tls_));
+  http_->UseTls(std::move(read));
+  return absl::OkStatus();
 }
 
 Response WebServer::Answer(const Request& request) const {

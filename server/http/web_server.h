@@ -35,13 +35,17 @@ class WebServer {
   WebServer& operator=(const WebServer&) = delete;
 
   int port() const { return http_->port(); }
+  /// Reads the files of web.tls again, with which it was started: for connections that come from
+  /// then on. Errors: those of crypto::MakeServerContext; what was read before stays.
+  absl::Status ReadCertificates();
 
  private:
-  WebServer(Page page, const WebEnvironment& environment);
+  WebServer(Page page, crypto::TlsFiles tls, const WebEnvironment& environment);
   Response Answer(const Request& request) const;
 
   Access access_;
   const Page page_;
+  const crypto::TlsFiles tls_;
   Router router_;
   std::unique_ptr<HttpServer> http_;  // last: it ends before what it asks
 };

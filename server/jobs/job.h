@@ -333,7 +333,7 @@ struct RefinementFacts {
   std::string recipe;  // all of what was asked for; only who wrote it can read it
   std::vector<IterationReport> iterations;
   std::vector<std::string>
-      findings;  // of a second pass, as sentences: what it found, or that it found nothing
+      findings;  // as sentences; of a second pass what it found, of a scan what was not checked
   std::optional<MotionFacts> motion;  // of a second pass against motion that is complete
   std::optional<SelfCalibrationFacts> self_calibration;  // of one that looked for the detector
 };

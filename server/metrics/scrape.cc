@@ -312,6 +312,10 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
                                    "seconds since 1970, UTC; 0: never."));
     AddSample(families.back(), {}, sources_.provider_keys_unix_seconds());
   }
+  families.push_back(GaugeFamily("isocenter_clock_seconds",
+                                 "This machine's clock when it was asked, in seconds since 1970, "
+                                 "UTC."));
+  AddSample(families.back(), {}, absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
   if (sources_.tokens_are_right) {
     families.push_back(GaugeFamily("isocenter_tokens_file_ok",
                                    "1: all that the file of tokens says counts; 0: it is not "

@@ -205,7 +205,8 @@ NodeStatus Node::Status() const {
                     .max_active_jobs = options_.max_active_jobs,
                     .queue_chunks = scheduler_.queue_depth(),
                     .jobs = table_.Count(),
-                    .spool = options_.spool()};
+                    .spool = options_.spool(),
+                    .access = options_.access()};
   status.reasons = ReasonsOf(status.spool, status.active_jobs);
   return status;
 }

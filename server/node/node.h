@@ -39,6 +39,14 @@ struct SpoolState {
   absl::Status error;  // why nothing can be written
 };
 
+/// How callers prove who they are.
+struct Access {
+  bool tls = false, client_certificates = false;
+  int named_certificates = 0;
+  bool tokens = false, tokens_file_ok = false;
+  std::string openid_issuer;  // empty: no identity provider is asked
+};
+
 /// One slot of the scheduler.
 struct DeviceState {
   std::string name;
@@ -60,6 +68,7 @@ struct NodeStatus {
   int64_t queue_chunks = 0;
   jobs::JobCounts jobs;
   SpoolState spool;
+  Access access;
 
   bool ready() const { return reasons.empty(); }
 };
@@ -76,6 +85,7 @@ struct NodeOptions {
   std::function<std::optional<Replication>()> replication = [] { return std::nullopt; };
   /// Answers at once.
   std::function<std::vector<Peer>()> peers = [] { return std::vector<Peer>(); };
+  std::function<Access()> access = [] { return Access(); };
   std::filesystem::path drain_file;  // that outlasts the process; empty: a drain ends with it
 };
 

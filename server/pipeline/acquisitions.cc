@@ -1,5 +1,6 @@
 #include "server/pipeline/acquisitions.h"
 
+#include <optional>
 #include <utility>
 
 #include "kernels/base/status_macros.h"
@@ -27,7 +28,9 @@ std::shared_ptr<ReconstructionJob> Acquisitions::NewJob(const std::string& id,
   return std::make_shared<ReconstructionJob>(
       id, std::move(request), grid, std::move(spool), parts_.Now(), environment, *this,
       AbsentConsole{.limit = parts_.options.reconnect_limit,
-                    .may_be_elsewhere = parts_.options.has_other_nodes});
+                    .may_be_elsewhere = parts_.options.has_other_nodes,
+                    .handed_back_to = [find = parts_.options.handed_back_to, id]()
+                        -> std::optional<std::string> { return find ? find(id) : std::nullopt; }});
 }
 
 void Acquisitions::Begin(const std::shared_ptr<ReconstructionJob>& job) {

@@ -49,6 +49,9 @@ struct EngineOptions {
   absl::Duration reconnect_limit = absl::Minutes(2);
   /// There are other nodes: a console that does not come back may have gone on at one of them.
   bool has_other_nodes = false;
+  /// The node from which this one took a job over, where it lives and has the job again: what is
+  /// left here is nobody's loss. Null: none is taken over.
+  std::function<std::optional<std::string>(const std::string& job_id)> handed_back_to;
   std::optional<DeviceFault> fault;
   /// Called once, when the last healthy slot is gone; from any thread.
   std::function<void()> no_device_left;

@@ -61,6 +61,10 @@ void ReconstructionJob::StartRun(std::shared_ptr<ReconstructionRun> run) {
     if (!TakeRun(std::move(run))) return;
     chunks_scheduled_ = 0;
   }
+  {
+    absl::MutexLock tell_lock(&tell_mutex_);
+    TellExpectedEnd();
+  }
   CloseInput();
   Schedule();
 }

@@ -45,6 +45,8 @@ struct AbsentConsole {
   /// It may have gone on at another node, which makes the volume of all frames under the same UIDs:
   /// what is good enough here is not to be completed.
   bool may_be_elsewhere = false;
+  /// The node that has this job again, which this one had taken over from it. Null: none can.
+  std::function<std::optional<std::string>()> handed_back_to;
 };
 
 /// What acquisitions need beyond what every job does. Called from any thread.
@@ -114,9 +116,11 @@ class ReconstructionJob : public ActiveJob {
     absl::Duration limit;   // how long they are waited for
   };
   Absence EndSending(int64_t stream);
-  /// The console that began the job is at fault: ends the job as FAILED, unless it has sent all.
-  /// One that went on with it later only loses its stream (Detach).
-  void Reject(int64_t stream, const absl::Status& why);
+  /// What a stream sent cannot be taken, and the stream ends (Detach): the job waits for one that
+  /// sends it right. It ends as FAILED where the console that `began` it has contradicted itself
+  /// (two frames of one index), so that nobody knows which of its frames are right, or where no
+  /// frame would be lost with it (docs/adr/0154-an-illegal-frame-ends-its-stream.md).
+  void Reject(int64_t stream, const absl::Status& why, bool began);
 
   /// Frames at the beginning that are in the spool (or given up), and those beyond the first that
   /// is missing.
@@ -169,8 +173,10 @@ class ReconstructionJob : public ActiveJob {
   absl::Status GiveUp(const std::vector<int>& indices);
   /// The end of input was announced, or all frames are here: nothing more will be waited for.
   void CloseInput();
-  /// Of what its frames as a whole show, once all have come.
+  /// Of what its frames as a whole show, once all have come; and says what could not be checked.
   void WarnOfScan();
+  /// Until when the place of this job is taken, for those who are refused one.
+  void TellExpectedEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(tell_mutex_);
   /// The console did not come back in time.
   void GiveUpConsole();
   /// Nobody sees a later state before this one. Once.
@@ -208,6 +214,8 @@ class ReconstructionJob : public ActiveJob {
   std::weak_ptr<FrameProducer> sent_all_ ABSL_GUARDED_BY(mutex_);        // EndSending, of stream_
   std::weak_ptr<FrameProducer> waits_for_room_ ABSL_GUARDED_BY(mutex_);  // producer_, or nobody
   std::vector<std::weak_ptr<FrameProducer>> listeners_ ABSL_GUARDED_BY(mutex_);  // not attached
+  absl::Status rejected_ ABSL_GUARDED_BY(mutex_);  // why the last stream ended; OK: otherwise
+  bool contradicts_itself_ ABSL_GUARDED_BY(mutex_) = false;  // the stream: two frames of one index
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time console_deadline_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   /// What the table says of it: whoever tells it last has read it last.

@@ -9,6 +9,7 @@
 #include "kernels/ops/corrections.h"
 #include "kernels/recon/completeness/frame_bytes.h"
 #include "server/pipeline/frames/measured_matrix.h"
+#include "server/pipeline/job_record.h"
 #include "server/pipeline/reconstruction_job.h"
 
 namespace isocenter::pipeline {
@@ -20,6 +21,8 @@ int64_t ReconstructionJob::AttachNow(std::weak_ptr<FrameProducer> producer) {
   sent_all_.reset();
   waits_for_room_.reset();
   console_deadline_ = absl::InfiniteFuture();
+  rejected_ = absl::OkStatus();
+  contradicts_itself_ = false;
   ledger_.BeginStream();
   return ++stream_;
 }
@@ -154,7 +157,12 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
           absl::StrCat("frame ", index, " came after it had been replaced; it is not used")});
   }
   if (intake.taken == FrameLedger::Taken::kDuplicate) {
-    ISO_RETURN_IF_ERROR(CheckSame(index, spooled.crc32c, spooled.pixels));
+    const absl::Status same = CheckSame(index, spooled.crc32c, spooled.pixels);
+    if (!same.ok()) {
+      absl::MutexLock lock(&mutex_);
+      contradicts_itself_ = contradicts_itself_ || stream == stream_;
+      return same;
+    }
   }
   if (intake.taken != FrameLedger::Taken::kNew) return true;
   environment_.observer.OnFrame(FrameBytes(request_.acquisition));
@@ -293,12 +301,16 @@ void ReconstructionJob::CloseInput() {
 }
 
 void ReconstructionJob::WarnOfScan() {
-  std::vector<jobs::JobWarning> warnings;
+  FrameMonitor::WholeScan scan;
   {
     absl::MutexLock lock(&monitor_mutex_);
-    warnings = monitor_.OnEnd();
+    scan = monitor_.OnEnd();
   }
-  for (jobs::JobWarning& warning : warnings) Warn(std::move(warning));
+  for (jobs::JobWarning& warning : scan.warnings) Warn(std::move(warning));
+  if (scan.findings.empty()) return;
+  for (const std::string& finding : scan.findings) LogFinding(id_, finding);
+  environment_.table.Update(id_,
+                            [&](Job& job) { job.refinement.findings = std::move(scan.findings); });
 }
 
 void ReconstructionJob::Detach(int64_t stream) {
@@ -331,13 +343,19 @@ ReconstructionJob::Absence ReconstructionJob::EndSending(int64_t stream) {
   return absence;
 }
 
-void ReconstructionJob::Reject(int64_t stream, const absl::Status& why) {
+void ReconstructionJob::Reject(int64_t stream, const absl::Status& why, bool began) {
+  bool ends = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (stream != stream_ || input_ != InputState::kOpen) return;
-    if (ledger_.present() + ledger_.lost() + ledger_.being_recorded() == ledger_.frames()) return;
+    if (stream != stream_) return;
+    const int held = ledger_.present() + ledger_.lost() + ledger_.being_recorded();
+    if (input_ == InputState::kOpen && held < ledger_.frames()) {
+      rejected_ = why;
+      ends = began && (contradicts_itself_ || held == 0);
+    }
   }
-  Fail(why);
+  if (ends) return Fail(why);
+  Detach(stream);
 }
 
 ReconstructionJob::Input ReconstructionJob::input() const {
@@ -353,6 +371,7 @@ absl::Time ReconstructionJob::console_deadline() const {
 void ReconstructionJob::TellConsoleDeadline() {
   // Also while the table is told, so that of two threads the later one has the last word.
   absl::MutexLock tell_lock(&tell_mutex_);
+  TellExpectedEnd();
   absl::Time deadline = absl::InfiniteFuture();
   {
     absl::MutexLock lock(&mutex_);
@@ -365,6 +384,18 @@ void ReconstructionJob::TellConsoleDeadline() {
   told_deadline_ = deadline;
   const absl::Time until = Now() + (deadline - environment_.steady_clock());
   environment_.table.Update(id_, [&](Job& job) { job.awaits_console_until = until; });
+}
+
+void ReconstructionJob::TellExpectedEnd() {
+  const auto current = run();
+  if (current == nullptr) return;
+  absl::Time end = current->predicted_finish();
+  const absl::Time deadline = console_deadline();
+  // Whoever is refused a place would come again for nothing while a console is waited for.
+  if (deadline < absl::InfiniteFuture()) {
+    end = std::max(end, Now() + (deadline - environment_.steady_clock()));
+  }
+  current->admission().ExpectEnd(end);
 }
 
 absl::Time ReconstructionJob::EndIfOverdue() {
@@ -387,6 +418,7 @@ void ReconstructionJob::OnSuspended(const absl::Status& why) {
 
 void ReconstructionJob::GiveUpConsole() {
   int present = 0;
+  absl::Status rejected;
   {
     absl::MutexLock lock(&mutex_);
     if (IsOver(life_) || input_ == InputState::kClosed ||
@@ -395,6 +427,7 @@ void ReconstructionJob::GiveUpConsole() {
     }
     console_deadline_ = absl::InfiniteFuture();
     present = ledger_.present();
+    rejected = rejected_;
     const bool good_enough = ledger_.MissingAtEnd().ok();
     if (good_enough && !absent_.may_be_elsewhere) input_ = InputState::kAnnounced;
   }
@@ -403,9 +436,17 @@ void ReconstructionJob::GiveUpConsole() {
     absl::MutexLock lock(&mutex_);
     if (input_ != InputState::kOpen) return;  // closed now, or when what is being written is
   }
+  if (const std::optional<std::string> node = absent_.handed_back_to()) {
+    return Cancel(absl::AbortedError(absl::StrCat("handed back: node ", *node,
+                                                  ", from which this one took the job over, lives "
+                                                  "and has it again; here it had ",
+                                                  present, " of ", frames(),
+                                                  " frames, of which nothing is made")));
+  }
   Fail(absl::DeadlineExceededError(
       absl::StrCat("the console's stream ended after ", present, " of ", frames(),
-                   " frames and did not come back within ", absl::FormatDuration(absent_.limit))));
+                   " frames and did not come back within ", absl::FormatDuration(absent_.limit),
+                   rejected.ok() ? "" : "; what it sent last was refused: ", rejected.message())));
 }
 
 }  // namespace isocenter::pipeline

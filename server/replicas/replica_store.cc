@@ -1,6 +1,7 @@
 #include "server/replicas/replica_store.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -141,6 +142,7 @@ void ReplicaStore::EndWriting(const std::string& job_id, const Origin& origin) {
 absl::Status ReplicaStore::Report(const Origin& origin, const std::vector<std::string>& jobs) {
   ISO_RETURN_IF_ERROR(CheckOrigin(origin));
   const absl::flat_hash_set<std::string> needed(jobs.begin(), jobs.end());
+  RememberReclaimed(origin, jobs);
   std::vector<std::string> done;
   {
     absl::MutexLock lock(&mutex_);
@@ -159,6 +161,32 @@ absl::Status ReplicaStore::Report(const Origin& origin, const std::vector<std::s
   }
   EraseAll(done);
   return absl::OkStatus();
+}
+
+void ReplicaStore::RememberReclaimed(const Origin& origin, const std::vector<std::string>& jobs) {
+  std::vector<std::string> here, ended;
+  std::ranges::copy_if(jobs, std::back_inserter(here), options_.has_active_job);
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, reclaim] : reclaimed_) ended.push_back(id);
+  }
+  std::erase_if(ended, options_.has_active_job);
+  absl::MutexLock lock(&mutex_);
+  for (const std::string& id : ended) reclaimed_.erase(id);
+  const absl::Time now = options_.clock();
+  for (const std::string& id : here) reclaimed_[id].origin = origin;
+  for (auto& [id, reclaim] : reclaimed_) {
+    if (reclaim.origin == origin) reclaim.heard = now;
+  }
+}
+
+std::optional<std::string> ReplicaStore::ReclaimedBy(const std::string& job_id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = reclaimed_.find(job_id);
+  if (found == reclaimed_.end() || options_.clock() - found->second.heard > options_.take_over) {
+    return std::nullopt;
+  }
+  return found->second.origin.node;
 }
 
 std::vector<std::string> ReplicaStore::Orphans() {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct StoreOptions {
   std::function<int64_t()> promised_bytes = [] { return int64_t{0}; };
   /// Whether this node has a job itself; of such a one no copy is taken.
   std::function<bool(const std::string& job_id)> has_job = [](const std::string&) { return false; };
+  /// Whether such a job has not ended.
+  std::function<bool(const std::string& job_id)> has_active_job = [](const std::string&) {
+    return false;
+  };
   std::function<absl::Time()> clock = SteadyNow;
 };
 
@@ -74,6 +79,10 @@ class ReplicaStore {
   /// The origin lives and needs the copies of these jobs; others that it made are removed, unless
   /// they were written to of late. Errors: CheckOrigin's.
   absl::Status Report(const Origin& origin, const std::vector<std::string>& jobs);
+
+  /// The node of an origin that lives and has reported a job as its own which this node has, too:
+  /// one that was taken over here, and whose origin has come back with it.
+  std::optional<std::string> ReclaimedBy(const std::string& job_id) const;
 
   /// Jobs whose origin is lost, first those that were begun first. What is too old is removed.
   std::vector<std::string> Orphans();
@@ -141,6 +150,9 @@ class ReplicaStore {
       : options_(std::move(options)), spool_(std::move(spool)) {}
 
   void Load();
+  /// Of the jobs that an origin has just reported, those that this node has, too.
+  void RememberReclaimed(const Origin& origin, const std::vector<std::string>& jobs)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   bool IsLost(const Entry& entry, absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Duration Silence(const Entry& entry, absl::Time now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -165,6 +177,13 @@ class ReplicaStore {
   mutable absl::Mutex mutex_;
   std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);
   std::map<Origin, absl::Time> heard_ ABSL_GUARDED_BY(mutex_);
+  /// By job ids, of jobs that this node has; and when that origin was heard of. An origin that has
+  /// ended a job reports it no more.
+  struct Reclaim {
+    Origin origin;
+    absl::Time heard;
+  };
+  std::map<std::string, Reclaim> reclaimed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace isocenter::replicas

@@ -101,9 +101,8 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
                  job_id_.empty() ? "none" : job_id_, jobs::Loggable(why));
     Close(why);
   }
-  if (job == nullptr) return;
   // What a second console sends is its own matter, not the job's.
-  began_job ? job->Reject(stream, why) : job->Detach(stream);
+  if (job != nullptr) job->Reject(stream, why, began_job);
 }
 
 void AcquisitionStream::HandleLoss() {

@@ -59,6 +59,13 @@ void NodeService::Describe(v1::NodeStatus& response, bool with_peers) const {
   response.set_spool_free_bytes(summary.spool_free_bytes);
   response.set_archive_free_bytes(summary.archive_free_bytes);
   if (summary.replication) *response.mutable_replication() = ToProto(*summary.replication);
+  v1::NodeAccess& access = *response.mutable_access();
+  access.set_tls(status.access.tls);
+  access.set_client_certificates(status.access.client_certificates);
+  access.set_named_certificates(status.access.named_certificates);
+  access.set_tokens(status.access.tokens);
+  access.set_tokens_file_ok(status.access.tokens_file_ok);
+  access.set_openid_issuer(status.access.openid_issuer);
   if (with_peers) {
     for (const node::Peer& peer : node_.Peers()) *response.add_peer() = ToProto(peer);
   }

@@ -106,6 +106,7 @@ class Server::Impl {
   absl::Status Start(const v1::ServerConfig& config);
   const std::string& address() const { return address_; }
   void SetReady(bool ready);
+  absl::Status ReadCertificates() { return tls_->ReadAgain(); }
   void StopServing();
   void Shutdown(absl::Time deadline);
 
@@ -133,6 +134,7 @@ class Server::Impl {
   std::unique_ptr<NodeService> node_;         // null: there is none
   std::unique_ptr<ReplicaService> replicas_;  // null: no copies are kept
   std::string address_;
+  std::shared_ptr<TlsCredentials> tls_;  // null: plain text. The server calls it
   absl::Mutex health_mutex_;
   bool stopped_serving_ ABSL_GUARDED_BY(health_mutex_) = false;
   std::unique_ptr<grpc::Server> server_;
@@ -199,7 +201,11 @@ std::vector<Server::Impl::NamedService> Server::Impl::Services() {
 }
 
 absl::Status Server::Impl::Start(const v1::ServerConfig& config) {
-  ISO_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.grpc_tls()));
+  std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
+  if (!config.grpc_tls().certificate_file().empty()) {
+    ISO_ASSIGN_OR_RETURN(tls_, TlsCredentials::Read(config.grpc_tls()));
+    credentials = tls_;
+  }
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -308,6 +314,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
 }
 
 const std::string& Server::address() const { return impl_->address(); }
+absl::Status Server::ReadCertificates() { return impl_->ReadCertificates(); }
 void Server::SetReady(bool ready) { impl_->SetReady(ready); }
 void Server::StopServing() { impl_->StopServing(); }
 void Server::Shutdown(absl::Time deadline) { impl_->Shutdown(deadline); }

@@ -63,6 +63,9 @@ class Server {
   /// What the health service says of acquisitions, and of the server as a whole (the empty name);
   /// serving at first. The other services serve as long as they answer.
   void SetReady(bool ready);
+  /// Reads the files of grpc_tls again, with which it was started: for connections that come from
+  /// then on. Errors: NOT_FOUND, INVALID_ARGUMENT; what was read before stays.
+  absl::Status ReadCertificates();
   /// Health becomes NOT_SERVING for all and stays so; calls go on.
   void StopServing();
   /// Ends all calls, cancelling those that last until `deadline`.

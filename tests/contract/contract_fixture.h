@@ -75,7 +75,8 @@ class ContractTest : public ::testing::Test {
                           .max_active_jobs = service_.options.max_active_jobs,
                           .spool = [] { return node::SpoolState{.disk_free_bytes = 1}; },
                           .name = "recon1",
-                          .peers = [this] { return peers_; }},
+                          .peers = [this] { return peers_; },
+                          .access = [this] { return access_; }},
         *service_.engine, *service_.scheduler, *service_.table);
     partners_.node = node_.get();
     partners_.roster = roster_.get();
@@ -229,6 +230,7 @@ class ContractTest : public ::testing::Test {
   std::unique_ptr<roles::Roster> roster_;  // null: whoever reaches the server may
   std::string authorization_;              // of acquisitions and GetJob; empty: none is sent
   std::vector<node::Peer> peers_;          // that the node knows
+  node::Access access_;                    // that the node tells of
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<rpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -115,6 +115,24 @@ TEST_F(NodeContractTest, SaysWhatItIs) {
   EXPECT_TRUE(status.device(0).healthy());
 }
 
+TEST_F(NodeContractTest, SaysHowCallersProveWhoTheyAre) {
+  EXPECT_TRUE(Status().has_access());
+  EXPECT_FALSE(Status().access().tls());
+  access_ = {.tls = true,
+             .client_certificates = true,
+             .named_certificates = 2,
+             .tokens = true,
+             .tokens_file_ok = false,
+             .openid_issuer = "https://id.example.org"};
+  const v1::NodeAccess access = Status().access();
+  EXPECT_TRUE(access.tls());
+  EXPECT_TRUE(access.client_certificates());
+  EXPECT_EQ(access.named_certificates(), 2u);
+  EXPECT_TRUE(access.tokens());
+  EXPECT_FALSE(access.tokens_file_ok());
+  EXPECT_EQ(access.openid_issuer(), "https://id.example.org");
+}
+
 TEST_F(NodeContractTest, NamesTheRoomsWhoseScansAreUnderWay) {
   std::vector<std::unique_ptr<Call>> calls;
   for (const char* room : {"C2", "C1", "", "C2"}) {

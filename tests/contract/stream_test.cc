@@ -14,23 +14,64 @@ class StreamTest : public ContractTest {
   grpc::Status StatusOf(const std::vector<v1::AcquireRequest>& messages) {
     return Acquire(messages).status;
   }
-  /// Header, then frames up to `index`, the last of which is spoiled.
+  /// Header, then frames up to `index`, the last of which is spoiled. What was right is kept, for a
+  /// stream that sends the rest.
   grpc::Status FrameRefusal(int index, const std::function<void(v1::Frame&)>& spoil) {
     std::vector<v1::AcquireRequest> messages = {HeaderMessage(SmallHeader())};
     for (int i = 0; i <= index; ++i) messages.push_back(FrameMessage(i));
     spoil(*messages.back().mutable_frame());
     const Answer answer = Acquire(messages);
     EXPECT_NE(answer.accepted(), nullptr);
-    // The job has failed with the same words, and its memory is free.
-    EXPECT_TRUE(Ends(answer.accepted()->job_id()));
-    const v1::Job job = GetJob(answer.accepted()->job_id());
-    EXPECT_EQ(job.state(), v1::JOB_STATE_FAILED);
-    EXPECT_EQ(job.error_code(), answer.status.error_code());
-    EXPECT_EQ(job.error_message(), answer.status.error_message());
-    EXPECT_TRUE(Eventually([&] { return service_.HoldsNothing(); }));
+    const std::string& job_id = answer.accepted()->job_id();
+    index == 0 ? ExpectFailed(job_id, answer.status) : ExpectToGoOn(job_id, index);
     return answer.status;
   }
+  /// With the same words; and its memory is free.
+  void ExpectFailed(const std::string& job_id, const grpc::Status& status) {
+    EXPECT_TRUE(Ends(job_id));
+    const v1::Job job = GetJob(job_id);
+    EXPECT_EQ(job.state(), v1::JOB_STATE_FAILED);
+    EXPECT_EQ(job.error_code(), status.error_code());
+    EXPECT_EQ(job.error_message(), status.error_message());
+    EXPECT_TRUE(Eventually([&] { return service_.HoldsNothing(); }));
+  }
+  void ExpectToGoOn(const std::string& job_id, int first_missing) {
+    EXPECT_TRUE(Eventually([&] { return GetJob(job_id).has_awaits_console_until_time(); }));
+    const auto call = Begin(ResumeMessage(job_id, SmallHeader()));
+    EXPECT_LE(call->next_frame_index, static_cast<uint32_t>(first_missing));
+    EXPECT_TRUE(call->Write(static_cast<int>(call->next_frame_index), 40));
+    EXPECT_TRUE(call->stream->Write(FinishMessage()));
+    const Answer answer = call->End();
+    ASSERT_NE(answer.result(), nullptr) << answer.status.error_message();
+    EXPECT_EQ(answer.result()->warning_size(), 0);
+    EXPECT_EQ(service_.results.volume(job_id), Undisturbed());
+  }
+  /// The volume of SmallHeader's acquisition.
+  const std::vector<float>& Undisturbed() {
+    if (undisturbed_.empty()) {
+      const Answer answer = Acquire(WholeAcquisition(SmallHeader()));
+      if (answer.result() != nullptr) {
+        undisturbed_ = service_.results.volume(answer.result()->job_id());
+      }
+    }
+    return undisturbed_;
+  }
+
+ private:
+  std::vector<float> undisturbed_;
 };
+
+TEST_F(StreamTest, TwoFramesOfOneIndexFailTheJob) {
+  const auto call = Begin(HeaderMessage(SmallHeader()));
+  ASSERT_TRUE(call->Write(0, 10));
+  ASSERT_TRUE(call->ReadAcknowledgement(9));
+  v1::AcquireRequest other = FrameMessage(7);
+  other.mutable_frame()->set_index(4);
+  ASSERT_TRUE(call->stream->Write(other));
+  const Answer answer = call->End();
+  EXPECT_THAT(answer.status, Invalid({"frame.pixels of frame 4", "two frames have one index"}));
+  ExpectFailed(call->job_id, answer.status);
+}
 
 TEST_F(StreamTest, HappyPath) {
   const Answer answer = Acquire(WholeAcquisition(SmallHeader()));

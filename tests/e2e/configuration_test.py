@@ -1,5 +1,5 @@
 """`isocenterd --check` refuses what the start refuses as wrong configuration (exit code 2), in the same words. What the
-start cannot have for another reason (exit code 1) is the machine's state, which --check does not ask for."""
+start cannot have for another reason (exit code 1) is the machine's state, which --check says and is "ok" with."""
 
 import os
 import re
@@ -236,21 +236,28 @@ class ConfigurationTest(support.ServiceTest):
         self.addCleanup(taken.close)
         port = taken.getsockname()[1]
         (self.folder / "file").write_text("")
-        for flags, text in (
-            (("--grpc_address", f"127.0.0.1:{port}"), ""),
-            (("--metrics_address", f"127.0.0.1:{port}"), ""),
-            (("--web_address", f"127.0.0.1:{port}"), ""),
-            (("--dicom_port", str(port)), ""),
-            (("--dicom_address", "no-such-host.invalid", "--unprotected_listener", "dicom"), ""),
-            ((), 'web { page_directory: "archive" }'),
-            (("--spool", "file/spool"), ""),
-            (("--archive", "file/archive"), ""),
-            ((), 'web { volume_cache_directory: "file/viewer" }'),
+        in_use = "which cannot be listened on: Address already in use; legal is a port that no other program has"
+        for flags, text, said in (
+            (("--grpc_address", f"127.0.0.1:{port}"), "", f"grpc_address is 127.0.0.1:{port}, {in_use}"),
+            (("--metrics_address", f"127.0.0.1:{port}"), "", f"metrics_address is 127.0.0.1:{port}, {in_use}"),
+            (("--web_address", f"127.0.0.1:{port}"), "", f"web.address is 127.0.0.1:{port}, {in_use}"),
+            (("--dicom_port", str(port)), "", f"dicom_node.port is 127.0.0.1:{port}, {in_use}"),
+            (
+                ("--dicom_address", "no-such-host.invalid", "--unprotected_listener", "dicom"),
+                "",
+                "dicom_node.port is no-such-host.invalid:",
+            ),
+            ((), 'web { page_directory: "archive" }', ""),
+            (("--spool", "file/spool"), "", "spool.directory is file/spool; cannot write to "),
+            (("--archive", "file/archive"), "", "archive_directory is file/archive; cannot write to "),
+            ((), 'web { volume_cache_directory: "file/viewer" }', "web.volume_cache_directory is file/viewer; cannot write to "),
         ):
             with self.subTest(flags=flags, text=text):
                 self.config.write_text(text)
                 check, start = self.both(*flags)
-                self.assertEqual(check, (0, "ok"))
+                self.assertEqual((check[0], check[1].splitlines()[-1]), (0, "ok"))
+                if said:
+                    self.assertIn(f"isocenterd: a start now would fail: {said}", check[1])
                 self.assertEqual(start[0], 1, start[1])
                 self.assertIn("isocenterd: ", start[1])
 

@@ -112,6 +112,15 @@ class LifecycleTest(support.ServiceTest):
             self.assertIn(f"audit.file is {trail}; {trail} is in use by another process (", second.stderr)
         # The one that runs is to be started again: that is what is checked.
         self.assertEqual(self.isocenterd("--config", service.config, "--check").stdout, "ok\n")
+        running = self.isocenterd("--config", service.config, "--check")
+        self.assertNotIn("would fail", running.stderr)
+        # With another archive, but the spool and a port of the one that runs.
+        spool = service.folder / "archive" / "spool"
+        config.write_text(config.read_text().replace(audit, "").replace(f'grpc_address: "{free}"', f'grpc_address: "{service.grpc}"'))
+        second = self.isocenterd("--config", config, "--check", "--spool", spool)
+        self.assertEqual((second.returncode, second.stdout), (0, "ok\n"), second.stderr)
+        self.assertIn(f"would fail: spool.directory is {spool}; {spool} is in use by another process (", second.stderr)
+        self.assertIn(f"would fail: grpc_address is {service.grpc}, which cannot be listened on: Address already in use", second.stderr)
         self.assertEqual(service.terminate(), 0)
         verified = self.isocenterd("--verify_audit", trail.parent)
         self.assertEqual(verified.returncode, 0, verified.stderr)

@@ -83,7 +83,7 @@ class PageTest(support.ServiceTest):
     def receiving(self, service, room, *options):
         """The job that receives from a room, or None."""
         jobs = json.loads(isocenter.must("jobs", "--json", "--server", service.grpc, *options))
-        return next((job["job_id"] for job in jobs if job["state"] == "receiving" and job["station_name"] == room), None)
+        return next((job["job_id"] for job in jobs if job["state"] == "receiving" and job.get("station_name") == room), None)
 
     def send(self, service, room, *options):
         """Streams in the background."""

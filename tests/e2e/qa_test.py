@@ -80,7 +80,7 @@ class QaTest(support.ServiceTest):
 
         service.kill()
         service.start()
-        results = [result for result in self.quality(service) if result["station_name"] == "room1"]
+        results = [result for result in self.quality(service) if result.get("station_name") == "room1"]
         self.assertEqual([result["job_id"] for result in results], [noisy, constant, accepted])
         self.assertIn("noise_hu", results[0]["not_passed"])
         self.assertEqual([result["verdict"] for result in results[1:]], ["passed", "baseline"])

@@ -165,6 +165,20 @@ class ReplicationTest(ReplicatedNodes):
         self.assertGreaterEqual(job["frames_received"], 20)
         self.assertIn("did not come back within", job["error_message"])
 
+    def test_half_a_scan_that_its_node_completes_is_no_failure_at_the_keeper(self):
+        console = self.console(self.first, "back", *support.GRID, "--fps", 20)
+        process.wait_until(lambda: self.acknowledged(self.first) >= 20, 60, "some acknowledgements")
+        self.first.kill()
+        process.wait_until(lambda: self.jobs(self.keeper), 30, "the job at the keeper")
+        self.first.start()
+        self.assertEqual(console.wait(60), 0, console.output())
+        self.assertEqual(self.ended(self.first)["state"], "completed")
+        job = self.ended(self.keeper)
+        self.assertEqual(job["state"], "cancelled", job)
+        self.assertIn("handed back: node recon1", job["error_message"])
+        failed = 'isocenter_jobs_total{class="live",kind="reconstruction",outcome="failed"}'
+        self.assertEqual(self.metric(self.keeper, failed), 0)
+
     def test_half_a_scan_goes_on_at_the_keeper(self):
         self.console(self.first, "half", *support.GRID, "--fps", 20)
         process.wait_until(lambda: self.acknowledged(self.first) >= 20, 60, "some acknowledgements")

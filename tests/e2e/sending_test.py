@@ -75,7 +75,7 @@ class SendingTest(support.ServiceTest):
         self.assertEqual(done.returncode, 5)
         self.assertIn("ORTHANC has not confirmed to have received 65 of 65", done.stderr)
         # The first attempt may be under way.
-        reason = process.wait_until(lambda: self.transfers(service)[0]["reason"], 120, "a reason why it waits")
+        reason = process.wait_until(lambda: self.transfers(service)[0].get("reason"), 120, "a reason why it waits")
         self.assertIn("cannot associate", reason)
         (destination,) = isocenter.json_of("destinations", "--server", service.grpc)
         self.assertEqual((destination["name"], destination["state"]), (orthanc.AE_TITLE, "failing"))

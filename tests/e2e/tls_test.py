@@ -69,6 +69,58 @@ class TlsTest(support.ServiceTest):
     def client(self, name):
         return ("--cert", self.path(f"{name}.pem"), "--key", self.path(f"{name}.key"))
 
+    def served(self, address):
+        """The certificate that a new connection is shown, as PEM."""
+        host, port = address.rsplit(":", 1)
+        return ssl.get_server_certificate((host, int(port))).strip()
+
+    def first_of(self, file):
+        return self.path(file).read_text().strip()
+
+    def test_certificates_are_renewed_without_a_restart(self):
+        files = f'certificate_file: "{self.path("server.pem")}" private_key_file: "{self.path("server.key")}"'
+        dicom_port = process.free_port()
+        service = self.service(
+            tls={"certificate_file": self.path("server.pem"), "private_key_file": self.path("server.key")},
+            web=f"tls {{ {files} }}",
+            dicom=f"tls {{ {files} anonymous_callers: true }} tls_port: {dicom_port}",
+        )
+        fields = ("grpc_tls.certificate_file", "web.tls.certificate_file", "dicom_node.tls.certificate_file")
+        doors = (service.grpc, service.web, f"127.0.0.1:{dicom_port}")
+        first = self.first_of("server.pem")
+        for door in doors:
+            self.assertEqual(self.served(door), first)
+
+        def told(event, field):
+            return f"event={event} field={field}" in service.process.output()
+
+        # What cannot be used: the one of before stays.
+        self.path("rubbish").write_text("no certificate\n")
+        self.path("rubbish").rename(self.path("server.pem"))
+        for field in ("grpc_tls", "web.tls", "dicom_node.tls"):
+            process.wait_until(lambda field=field: told("certificate_not_renewed", field), 60, f"the complaint of {field}")
+        for door in doors:
+            self.assertEqual(self.served(door), first)
+        # A scan goes on over the connection that it has.
+        console = self.background(
+            [isocenter.binary("isocenter"), "stream", self.bundle(), "--server", service.grpc, "--ca", self.path("ca.pem")]
+            + [*support.GRID, "--fps", 10, "--failover-seconds", 0, "--json", self.path("scan.json")],
+            "scan",
+        )
+        self.certificate("next", "ca", "subjectAltName=IP:127.0.0.1,DNS:localhost")
+        for suffix in ("pem", "key"):
+            self.path(f"next.{suffix}").rename(self.path(f"server.{suffix}"))
+        for field in fields:
+            process.wait_until(lambda field=field: told("certificate_renewed", field), 60, f"the renewal of {field}")
+        second = self.first_of("server.pem")
+        self.assertNotEqual(first, second)
+        for door in doors:
+            self.assertEqual(self.served(door), second)
+        done = self.protocols(service, "--ca", self.path("ca.pem"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(console.wait(120), 0, console.output())
+        self.assertEqual(support.read_json(self.path("scan.json"))["warnings"], [])
+
     def test_server_certificate(self):
         service = self.tls_service()
         ca = ("--ca", self.path("ca.pem"))

@@ -187,7 +187,7 @@ class WorklistTest(support.ServiceTest):
         def steps(*options):
             return json.loads(isocenter.must("steps", "--server", service.grpc, "--json", *options))
 
-        (step,) = process.wait_until(lambda: [s for s in steps() if s["reason"]], 120, "a reason why the step waits")
+        (step,) = process.wait_until(lambda: [s for s in steps() if s.get("reason")], 120, "a reason why the step waits")
         self.assertEqual((step["job_id"], step["state"]), (result["job_id"], "beginning"))
         self.assertIn("cannot associate with RIS", step["reason"])
         isocenter.must("steps", "retry", result["job_id"], "--server", service.grpc)

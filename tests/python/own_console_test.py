@@ -61,6 +61,27 @@ class OwnConsoleTest(PackageTest):
         scan, result = self.scan()
         self.assertEqual((result.job_id, scan.node), ("job-of-b", "b"))
 
+    def test_a_refusal_that_says_later_is_repeated(self):
+        self.a.refuses = self.b.refuses = True
+        self.a.later = self.b.later = (("isocenter-try-again", "later"), ("isocenter-retry-after-ms", "300"))
+
+        def free():
+            self.a.refuses = self.b.refuses = False
+
+        begun = time.monotonic()
+        threading.Timer(0.5, free).start()
+        scan, result = self.scan()
+        self.assertEqual((result.job_id, scan.left), (f"job-of-{scan.node}", set()))
+        self.assertGreaterEqual(time.monotonic() - begun, 0.6)
+
+    def test_a_refusal_that_lasts_is_told_in_the_end(self):
+        self.enterContext(mock.patch.object(own_console, "GIVE_UP_S", 0.5))
+        self.a.refuses = self.b.refuses = True
+        self.a.later = self.b.later = (("isocenter-try-again", "later"), ("isocenter-retry-after-ms", "200"))
+        with self.assertRaises(grpc.RpcError) as refused:
+            self.scan()
+        self.assertEqual(refused.exception.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+
     def test_a_refusal_everywhere_is_told(self):
         self.a.refuses = self.b.refuses = True
         with self.assertRaises(grpc.RpcError) as refused:

@@ -22,6 +22,7 @@ class Node:
         self.hangs_when_asked = False  # quotes stay without an answer
         self.hangs_when_begun = False  # acquisitions, too
         self.refuses = False  # all that it does not know
+        self.later = ()  # what its refusals say of coming again, as trailing metadata
         self.held = collections.defaultdict(set)
         self.cancelled = set()
         self.trace_parents = []  # of its acquisitions' calls
@@ -122,6 +123,7 @@ class TwoNodes(acquisition_pb2_grpc.AcquisitionServiceServicer, jobs_pb2_grpc.Jo
         else:
             job = request.header.continues_job_id or f"job-of-{name}"
         if node.refuses and job not in node.held:
+            context.set_trailing_metadata(node.later)
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "no memory")
         return job
 

@@ -203,7 +203,9 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
                                {"seconds", report.seconds()}});
     if (report.has_objective()) entry["objective"] = report.objective();
   }
-  if (job.has_second_pass() || job.has_phase()) json["findings"] = job.finding();
+  if (job.has_second_pass() || job.has_phase() || job.finding_size() > 0) {
+    json["findings"] = job.finding();
+  }
   if (job.has_motion()) json["motion"] = MotionJson(job.motion());
   if (job.has_self_calibration()) {
     json["self_calibration"] = SelfCalibrationJson(job.self_calibration());

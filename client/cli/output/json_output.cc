@@ -1,5 +1,7 @@
 #include "client/cli/output/json_output.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/flags/standard_output.h"
@@ -22,6 +24,19 @@ std::string JsonTime(const google::protobuf::Timestamp& time) {
                           absl::UTCTimeZone());
 }
 
+nlohmann::ordered_json WithoutUnknown(nlohmann::ordered_json document) {
+  const bool is_object = document.is_object();
+  for (auto member = document.begin(); member != document.end();) {
+    if (is_object && member->is_string() && member->get_ref<const std::string&>().empty()) {
+      member = document.erase(member);
+      continue;
+    }
+    if (member->is_structured()) *member = WithoutUnknown(std::move(*member));
+    ++member;
+  }
+  return document;
+}
+
 flags::Option JsonOutput::AddFlag(flags::Command command) {
   return command
       .Add("--json", path_,
@@ -41,8 +56,9 @@ absl::Status JsonOutput::Report(const std::string& text,
                                 const nlohmann::ordered_json& document) const {
   if (path_.empty()) return Print(text);
   // Texts of others, e.g. of a worklist, may be no UTF-8.
-  const std::string json =
-      document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const std::string json = WithoutUnknown(document).dump(
+                               2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                           "\n";
   if (on_standard_output()) return flags::PrintDocument(json);
   if (absl::Status printed = Print(text); !printed.ok()) return printed;
   return formats::WriteText(path_, json);

@@ -17,6 +17,9 @@ namespace isocenter::cli {
 /// "2026-01-31T12:00:00.250Z".
 std::string JsonTime(const google::protobuf::Timestamp& time);
 
+/// Without members that are empty texts: what is not known is left out (docs/formats/json.md).
+nlohmann::ordered_json WithoutUnknown(nlohmann::ordered_json document);
+
 /// One document in one file or on standard output, where it is then alone. Its fields are those of
 /// docs/formats/json.md.
 class JsonOutput {
@@ -32,7 +35,7 @@ class JsonOutput {
   /// Where progress goes: standard output, but standard error where the document has that.
   std::FILE* progress() const { return on_standard_output() ? stderr : stdout; }
   /// The result: `text` for people on standard output, unless the document has that, and the
-  /// document where one is wanted. Errors: those of formats::WriteText.
+  /// document, WithoutUnknown, where one is wanted. Errors: those of formats::WriteText.
   absl::Status Report(const std::string& text, const nlohmann::ordered_json& document) const;
 
  private:

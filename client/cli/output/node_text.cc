@@ -1,11 +1,14 @@
 #include "client/cli/output/node_text.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/output/json_output.h"
 
 namespace isocenter::cli {
@@ -34,6 +37,27 @@ std::string Plain(absl::string_view text) {
   return plain;
 }
 
+std::string AccessText(const v1::NodeAccess& access) {
+  std::vector<std::string> proofs;
+  if (access.client_certificates()) proofs.emplace_back("certificates of a known authority");
+  if (access.named_certificates() > 0) {
+    proofs.push_back(absl::StrCat(access.named_certificates(), " of them with a role"));
+  }
+  if (access.tokens()) {
+    proofs.emplace_back(access.tokens_file_ok() ? "tokens of a file"
+                                                : "tokens of a file, which is NOT RIGHT");
+  }
+  if (!access.openid_issuer().empty()) {
+    proofs.push_back(absl::StrCat("tokens of ", Plain(access.openid_issuer())));
+  }
+  const bool has_roles =
+      access.named_certificates() > 0 || access.tokens() || !access.openid_issuer().empty();
+  return absl::StrCat("access: ", access.tls() ? "TLS" : "NO TLS",
+                      proofs.empty() ? "" : absl::StrCat(", ", absl::StrJoin(proofs, ", ")),
+                      has_roles ? "" : ", no roles: whoever reaches it may do all that gRPC offers",
+                      "\n");
+}
+
 std::string ReplicationText(const v1::NodeReplication& replication) {
   std::string text;
   if (!replication.keeper().empty()) {
@@ -57,6 +81,16 @@ std::string ReplicationText(const v1::NodeReplication& replication) {
 }
 
 namespace {
+
+nlohmann::ordered_json ToJson(const v1::NodeAccess& access) {
+  nlohmann::ordered_json json{{"tls", access.tls()},
+                              {"client_certificates", access.client_certificates()},
+                              {"named_certificates", access.named_certificates()},
+                              {"tokens", access.tokens()}};
+  if (access.tokens()) json["tokens_file_ok"] = access.tokens_file_ok();
+  if (!access.openid_issuer().empty()) json["openid_issuer"] = access.openid_issuer();
+  return json;
+}
 
 nlohmann::ordered_json ToJson(const v1::NodeReplication& replication) {
   nlohmann::ordered_json origins = nlohmann::ordered_json::array();
@@ -106,6 +140,7 @@ nlohmann::ordered_json ToJson(const v1::NodeStatus& status) {
                                {"queue_chunks", device.queue_chunks()},
                                {"quarantine_reason", device.quarantine_reason()}});
   }
+  if (status.has_access()) json["access"] = ToJson(status.access());
   if (status.node().empty()) return json;
   json["spool_free_bytes"] = status.spool_free_bytes();
   json["archive_free_bytes"] = status.archive_free_bytes();

@@ -14,6 +14,8 @@ std::string NodeText(const v1::NodeStatus& status);
 /// "cuda0: healthy, 52.1 GUPS ..." or why it failed; with a newline.
 std::string DeviceText(const v1::NodeDevice& device);
 
+/// How callers prove who they are.
+std::string AccessText(const v1::NodeAccess& access);
 /// "reached, keeps all of 2 jobs", ...: of copies between nodes, a line each; empty without any.
 std::string ReplicationText(const v1::NodeReplication& replication);
 

@@ -261,6 +261,7 @@ nlohmann::ordered_json DocumentOf(const std::string& name, const Findings& found
     json["not_judged"].push_back({{"name", figure}, {"why", why}});
   }
   json.update(ToJson(found.study));
+  json = WithoutUnknown(std::move(json));  // as it is written
   Seal(json);
   return json;
 }

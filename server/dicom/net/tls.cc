@@ -96,20 +96,33 @@ absl::Status FromLibrary(absl::string_view action, const std::string& field,
 
 }  // namespace
 
-struct TlsContext::Layer {
-  explicit Layer(T_ASC_NetworkRole role) : library(role, nullptr, OFTrue) {}
-  DcmTLSTransportLayer library;
+/// What was read of the files.
+class TlsContext::Layer {
+ public:
+  explicit Layer(Role role)
+      : library_(role == Role::kAcceptor ? NET_ACCEPTOR : NET_REQUESTOR, nullptr, OFTrue) {}
+
+  absl::Status UseIdentity(const std::string& field, const TlsIdentity& identity);
+  absl::Status UseAuthority(const std::string& field, const std::string& ca_file);
+  /// Tells callers which of their certificates will do.
+  absl::Status TellAuthority(const std::string& field, const std::string& ca_file) {
+    return FromLibrary("use the authority", field,
+                       library_.addTrustedClientCertificateFile(ca_file.c_str()));
+  }
+  void AskForNone() { library_.setCertificateVerification(DCV_ignoreCertificate); }
+
+  const std::vector<crypto::Expiry>& expiries() const { return expiries_; }
+  ssl_ctx_st* handle() const { return library_.getNativeHandle(); }
+
+ private:
+  mutable DcmTLSTransportLayer library_;
+  std::vector<crypto::Expiry> expiries_;
 };
 
-TlsContext::TlsContext(std::unique_ptr<Layer> layer, PeerCheck check)
-    : layer_(std::move(layer)), check_(std::move(check)) {}
-TlsContext::~TlsContext() = default;
-
-absl::Status TlsContext::UseIdentity(const std::string& field, const TlsIdentity& identity) {
-  DcmTLSTransportLayer& library = layer_->library;
+absl::Status TlsContext::Layer::UseIdentity(const std::string& field, const TlsIdentity& identity) {
   ISO_RETURN_IF_ERROR(
-      FromLibrary("use the profile", field, library.setTLSProfile(ProfileOf(identity.profile))));
-  ISO_RETURN_IF_ERROR(FromLibrary("use the profile", field, library.activateCipherSuites()));
+      FromLibrary("use the profile", field, library_.setTLSProfile(ProfileOf(identity.profile))));
+  ISO_RETURN_IF_ERROR(FromLibrary("use the profile", field, library_.activateCipherSuites()));
   if (identity.certificate_file.empty()) return absl::OkStatus();
   const std::string certificate_field = field + ".certificate_file";
   ISO_ASSIGN_OR_RETURN(const auto found,
@@ -118,53 +131,83 @@ absl::Status TlsContext::UseIdentity(const std::string& field, const TlsIdentity
                                        identity.certificate_file));
   ISO_RETURN_IF_ERROR(
       FromLibrary("use the private key", field,
-                  library.setPrivateKeyFile(identity.private_key_file.c_str(), DCF_Filetype_PEM)));
-  ISO_RETURN_IF_ERROR(
-      FromLibrary("use the certificate", field,
-                  library.setCertificateFile(identity.certificate_file.c_str(), DCF_Filetype_PEM)));
+                  library_.setPrivateKeyFile(identity.private_key_file.c_str(), DCF_Filetype_PEM)));
+  ISO_RETURN_IF_ERROR(FromLibrary(
+      "use the certificate", field,
+      library_.setCertificateFile(identity.certificate_file.c_str(), DCF_Filetype_PEM)));
   expiries_.push_back({certificate_field, crypto::FirstExpiry(found)});
   return absl::OkStatus();
 }
 
-absl::Status TlsContext::UseAuthority(const std::string& field, const std::string& ca_file) {
+absl::Status TlsContext::Layer::UseAuthority(const std::string& field, const std::string& ca_file) {
   const std::string ca_field = field + ".ca_file";
   ISO_ASSIGN_OR_RETURN(const auto found, crypto::ReadValidCertificates(ca_field, ca_file));
-  ISO_RETURN_IF_ERROR(crypto::UseAuthority(layer_->library.getNativeHandle(), ca_field, ca_file));
-  layer_->library.setCertificateVerification(DCV_requireCertificate);
+  ISO_RETURN_IF_ERROR(crypto::UseAuthority(handle(), ca_field, ca_file));
+  library_.setCertificateVerification(DCV_requireCertificate);
   expiries_.push_back({ca_field, crypto::FirstExpiry(found)});
   return absl::OkStatus();
 }
 
+TlsContext::TlsContext(Role role, std::string field, TlsIdentity identity, PeerCheck check)
+    : role_(role),
+      field_(std::move(field)),
+      identity_(std::move(identity)),
+      check_(std::move(check)) {}
+TlsContext::~TlsContext() = default;
+
+absl::Status TlsContext::ReadAgain() const {
+  const auto layer = std::make_shared<Layer>(role_);
+  ISO_RETURN_IF_ERROR(layer->UseIdentity(field_, identity_));
+  if (role_ == Role::kAcceptor && check_.ca_file.empty()) {
+    layer->AskForNone();
+  } else {
+    ISO_RETURN_IF_ERROR(layer->UseAuthority(field_, check_.ca_file));
+  }
+  if (role_ == Role::kAcceptor && !check_.ca_file.empty()) {
+    ISO_RETURN_IF_ERROR(layer->TellAuthority(field_, check_.ca_file));
+  }
+  absl::MutexLock lock(&mutex_);
+  layer_ = layer;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const TlsContext>> TlsContext::Make(Role role,
+                                                                   const std::string& field,
+                                                                   const TlsIdentity& identity,
+                                                                   PeerCheck check) {
+  std::shared_ptr<const TlsContext> context(
+      new TlsContext(role, field, identity, std::move(check)));
+  ISO_RETURN_IF_ERROR(context->ReadAgain());
+  return context;
+}
+
 absl::StatusOr<std::shared_ptr<const TlsContext>> TlsContext::ForAcceptor(
     const std::string& field, const TlsIdentity& identity, const std::string& ca_file) {
-  std::shared_ptr<TlsContext> context(
-      new TlsContext(std::make_unique<Layer>(NET_ACCEPTOR), PeerCheck()));
-  ISO_RETURN_IF_ERROR(context->UseIdentity(field, identity));
-  if (ca_file.empty()) {
-    context->layer_->library.setCertificateVerification(DCV_ignoreCertificate);
-    return context;
-  }
-  ISO_RETURN_IF_ERROR(context->UseAuthority(field, ca_file));
-  // Tells callers which of their certificates will do.
-  ISO_RETURN_IF_ERROR(
-      FromLibrary("use the authority", field,
-                  context->layer_->library.addTrustedClientCertificateFile(ca_file.c_str())));
-  return context;
+  return Make(Role::kAcceptor, field, identity, {.ca_file = ca_file});
 }
 
 absl::StatusOr<std::shared_ptr<const TlsContext>> TlsContext::ForRequestor(
     const std::string& field, const TlsIdentity& identity, PeerCheck check) {
-  std::shared_ptr<TlsContext> context(
-      new TlsContext(std::make_unique<Layer>(NET_REQUESTOR), std::move(check)));
-  ISO_RETURN_IF_ERROR(context->UseIdentity(field, identity));
-  ISO_RETURN_IF_ERROR(context->UseAuthority(field, context->check_.ca_file));
-  return context;
+  return Make(Role::kRequestor, field, identity, std::move(check));
+}
+
+std::vector<crypto::Expiry> TlsContext::expiries() const {
+  absl::MutexLock lock(&mutex_);
+  return layer_->expiries();
+}
+
+std::vector<std::string> TlsContext::files() const {
+  std::vector<std::string> files = {identity_.certificate_file, identity_.private_key_file,
+                                    check_.ca_file};
+  std::erase(files, "");
+  return files;
 }
 
 DcmTransportConnection* TlsContext::NewConnection(int socket, Allowance& allowance,
                                                   TlsPeer& peer) const {
-  ssl_st* const session =
-      crypto::NewSession(layer_->library.getNativeHandle(), socket, check_.host);
+  absl::MutexLock lock(&mutex_);
+  // A session holds what OpenSSL needs of the settings that it was made from.
+  ssl_st* const session = crypto::NewSession(layer_->handle(), socket, check_.host);
   if (session == nullptr) return nullptr;
   return new Connection(socket, session, check_.certificate_sha256, allowance, peer);
 }

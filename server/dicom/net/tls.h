@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "server/crypto/certificates.h"
 #include "server/dicom/net/allowance.h"
 
@@ -59,7 +62,13 @@ class TlsContext {
   /// The only certificate that is taken; empty: any.
   const std::string& certificate_sha256() const { return check_.certificate_sha256; }
   /// The files' certificates that expire first; `certificate` is the name of their field.
-  const std::vector<crypto::Expiry>& expiries() const { return expiries_; }
+  std::vector<crypto::Expiry> expiries() const ABSL_LOCKS_EXCLUDED(mutex_);
+  /// The files from which it was made, and the field that names them.
+  std::vector<std::string> files() const;
+  const std::string& field() const { return field_; }
+  /// Reads the files again, for connections that come from then on. Errors: those with which it was
+  /// made; what was read before stays.
+  absl::Status ReadAgain() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   /// A connection over a connected socket, which it takes over; null when memory is out. It fails
   /// when the other side exceeds the allowance. After the handshake `peer` is known. Both must
@@ -67,14 +76,19 @@ class TlsContext {
   DcmTransportConnection* NewConnection(int socket, Allowance& allowance, TlsPeer& peer) const;
 
  private:
-  struct Layer;
-  TlsContext(std::unique_ptr<Layer> layer, PeerCheck check);
-  absl::Status UseIdentity(const std::string& field, const TlsIdentity& identity);
-  absl::Status UseAuthority(const std::string& field, const std::string& ca_file);
+  class Layer;
+  enum class Role { kAcceptor, kRequestor };
+  TlsContext(Role role, std::string field, TlsIdentity identity, PeerCheck check);
+  static absl::StatusOr<std::shared_ptr<const TlsContext>> Make(Role role, const std::string& field,
+                                                                const TlsIdentity& identity,
+                                                                PeerCheck check);
 
-  std::unique_ptr<Layer> layer_;
-  PeerCheck check_;
-  std::vector<crypto::Expiry> expiries_;
+  const Role role_;
+  const std::string field_;
+  const TlsIdentity identity_;
+  const PeerCheck check_;
+  mutable absl::Mutex mutex_;
+  mutable std::shared_ptr<const Layer> layer_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace isocenter::dicom

@@ -209,6 +209,12 @@ HttpServer::~HttpServer() {
   impl_->thread.join();
 }
 
+void HttpServer::UseTls(crypto::TlsContext tls) {
+  asio::post(impl_->io, [impl = impl_.get(), tls = std::move(tls)]() mutable {
+    impl->tls.emplace(tls.release());
+  });
+}
+
 int HttpServer::port() const { return impl_->port; }
 
 }  // namespace isocenter::http

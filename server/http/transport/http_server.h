@@ -48,6 +48,9 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   int port() const;
+  /// For connections that come from now on; those that are there keep theirs. Of a server that was
+  /// started with TLS.
+  void UseTls(crypto::TlsContext tls);
 
  private:
   struct Impl;

@@ -161,12 +161,17 @@ void FrameMonitor::CheckScan(int index, double dose, std::vector<jobs::JobWarnin
   }
 }
 
-std::vector<jobs::JobWarning> FrameMonitor::OnEnd() const {
-  std::vector<jobs::JobWarning> warnings;
-  for (recon::ScanFinding& finding : watch_.End(watch_.JudgeRays(matrices_))) {
-    warnings.push_back({KindOf(finding.fault), finding.view, std::move(finding.text)});
+FrameMonitor::WholeScan FrameMonitor::OnEnd() const {
+  WholeScan scan;
+  const recon::OppositeRaysResult rays = watch_.JudgeRays(matrices_);
+  for (recon::ScanFinding& finding : watch_.End(rays)) {
+    scan.warnings.push_back({KindOf(finding.fault), finding.view, std::move(finding.text)});
   }
-  return warnings;
+  // No warning: short arcs, and objects that look alike from everywhere, are legitimate.
+  if (auto unchecked = recon::UncheckedOrderText(rays)) {
+    scan.findings.push_back(*std::move(unchecked));
+  }
+  return scan;
 }
 
 void FrameMonitor::CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings) {

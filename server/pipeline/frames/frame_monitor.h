@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/geometry/projection_matrix.h"
@@ -46,6 +47,12 @@ namespace isocenter::pipeline {
 /// Not thread-safe.
 class FrameMonitor {
  public:
+  /// What a scan shows as a whole.
+  struct WholeScan {
+    std::vector<jobs::JobWarning> warnings;
+    std::vector<std::string> findings;  // what could not be checked, as sentences
+  };
+
   /// `acquisition` must outlive this. `truncation`: what the protocol does about cut rows.
   FrameMonitor(const recon::Acquisition& acquisition, ops::Truncation truncation);
 
@@ -57,7 +64,7 @@ class FrameMonitor {
                                         const std::optional<ProjectionMatrix>& measured,
                                         double dose);
   /// All frames have come that will.
-  std::vector<jobs::JobWarning> OnEnd() const;
+  WholeScan OnEnd() const;
 
  private:
   /// True when a condition begins.

@@ -1,4 +1,4 @@
-#include "server/daemon/certificate_watch.h"
+#include "server/daemon/certificates/certificate_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,6 +47,13 @@ TEST(CertificateWatch, SaysAtOnceThatOneHasEndedAndThenDaily) {
   const std::string next_day = Said(watch, end + kDay);
   EXPECT_THAT(next_day, HasSubstr("certificate_has_ended"));
   EXPECT_THAT(next_day, Not(HasSubstr("certificate_ends_soon")));
+}
+
+TEST(CertificateWatch, OneThatIsRenewedIsJudgedByItsNewEnd) {
+  CertificateWatch watch({{"grpc_tls.certificate_file", kStart + 5 * kDay}}, kStart);
+  watch.Renew({"grpc_tls.certificate_file", kStart + 50 * kDay});
+  EXPECT_EQ(Said(watch, kStart + 6 * kDay), "");
+  EXPECT_THAT(Said(watch, kStart + 30 * kDay), HasSubstr("days_left=20 "));
 }
 
 TEST(CertificateWatch, AClockThatWasSetBackStartsTheDayAnew) {

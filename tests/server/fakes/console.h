@@ -76,7 +76,7 @@ class Console : public pipeline::FrameProducer {
   }
   absl::Status Finish() { return job_->FinishInput(stream_); }
   void Detach() { job_->Detach(stream_); }
-  void Reject(const absl::Status& why) { job_->Reject(stream_, why); }
+  void Reject(const absl::Status& why, bool began = true) { job_->Reject(stream_, why, began); }
 
   /// Why the job takes nothing more from this stream; OK while it does.
   absl::Status refusal() {

@@ -272,6 +272,19 @@ TEST_F(MetricsTest, AlertsHaveTheirSeriesFromTheStart) {
   }
 }
 
+TEST_F(MetricsTest, TellsTheMachinesClock) {
+  const double before = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  const std::string text = Scraped(metrics_.port());
+  const double after = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  constexpr char kName[] = "\nisocenter_clock_seconds ";
+  const size_t found = text.find(kName);
+  ASSERT_NE(found, std::string::npos);
+  const double told = std::strtod(text.c_str() + found + sizeof(kName) - 1, nullptr);
+  constexpr double kRounding = 1e-3;
+  EXPECT_GE(told, before - kRounding);
+  EXPECT_LE(told, after + kRounding);
+}
+
 TEST_F(MetricsTest, TheSpeedOfADeviceIsItsUpdatesByItsBusyTime) {
   metrics_.OnComputed("cuda0", 3e9, 0.5);
   metrics_.OnComputed("cuda0", 1e9, 0.25);

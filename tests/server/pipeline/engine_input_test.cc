@@ -5,6 +5,7 @@
 #include <random>
 
 #include "kernels/base/crc32c.h"
+#include "server/base/try_again.h"
 #include "tests/server/pipeline/engine_fixture.h"
 
 namespace isocenter::pipeline {
@@ -342,13 +343,77 @@ TEST_F(EngineInputTest, NoFrameIsLegalAfterFinish) {
   EXPECT_EQ(AwaitEnd(live.id).state, JobState::kCompleted);
 }
 
-TEST_F(EngineInputTest, ARejectedStreamFailsTheJobUnlessAllHasBeenSent) {
-  {
-    const Live early = Begin();
-    ASSERT_TRUE(early.console->Send(0, 3).ok());
-    early.console->Reject(absl::InvalidArgumentError("nonsense"));
-    EXPECT_EQ(AwaitEnd(early.id).error, absl::InvalidArgumentError("nonsense"));
+TEST_F(EngineInputTest, WhoIsRefusedAPlaceIsToldOfTheConsoleThatIsWaitedFor) {
+  Start({.max_active_jobs = 1, .engine = {.reconnect_limit = absl::Seconds(30)}});
+  const auto told = [this] {
+    return RetryAfter(Accept(SmallRequest()).status()).value_or(absl::ZeroDuration());
+  };
+  const Live live = Begin();
+  ASSERT_TRUE(live.console->Send(0, 3).ok());
+  EXPECT_LT(told(), absl::Seconds(10));
+  live.console->Detach();
+  EXPECT_GE(told(), absl::Seconds(25));
+  EXPECT_LE(told(), absl::Seconds(30));
+  const auto second = Resume(live.id);
+  EXPECT_LT(told(), absl::Seconds(10));
+  ASSERT_TRUE(second->Send(3, kFrames).ok());
+  EXPECT_EQ(AwaitEnd(live.id).state, JobState::kCompleted);
+}
+
+TEST_F(EngineInputTest, ARejectedStreamLeavesWhatIsHeldToTheNextOne) {
+  const Live live = Begin();
+  ASSERT_TRUE(live.console->Send(0, 3).ok());
+  live.console->dose = -1;
+  const absl::Status illegal = live.console->SendOne(3);
+  ASSERT_EQ(illegal.code(), absl::StatusCode::kInvalidArgument);
+  live.console->Reject(illegal);
+  EXPECT_EQ(Job(live.id).state, JobState::kReceiving);
+  EXPECT_NE(Job(live.id).awaits_console_until, absl::InfiniteFuture());
+  const auto second = Resume(live.id);
+  ASSERT_TRUE(second->Send(3, kFrames).ok());
+  EXPECT_EQ(AwaitEnd(live.id).state, JobState::kCompleted);
+  EXPECT_EQ(VolumeOf(live.id), Batch());
+}
+
+TEST_F(EngineInputTest, AJobWhoseConsoleDoesNotSendItRightSaysWhatWasRefused) {
+  Start({.engine = {.reconnect_limit = absl::Milliseconds(100)}});
+  const Live live = Begin();
+  ASSERT_TRUE(live.console->Send(0, 3).ok());
+  live.console->Reject(absl::InvalidArgumentError("nonsense"));
+  EXPECT_EQ(AwaitEnd(live.id).error,
+            absl::DeadlineExceededError(absl::StrCat(
+                "the console's stream ended after 3 of ", kFrames,
+                " frames and did not come back within 100ms; what it sent last was refused: "
+                "nonsense")));
+}
+
+TEST_F(EngineInputTest, AStreamThatIsRejectedBeforeItsFirstFrameFailsTheJob) {
+  const Live live = Begin();
+  live.console->Reject(absl::InvalidArgumentError("nonsense"));
+  EXPECT_EQ(AwaitEnd(live.id).error, absl::InvalidArgumentError("nonsense"));
+}
+
+TEST_F(EngineInputTest, AConsoleThatContradictsItselfFailsItsJobAndNoOther) {
+  for (const bool began : {false, true}) {
+    const Live live = Begin();
+    ASSERT_TRUE(live.console->Send(0, 3).ok());
+    AwaitSpooled(live.id, 3);
+    live.console->pixels = [](int) { return SmallFrame(SmallRequest().acquisition, 7); };
+    const absl::Status other = live.console->SendOne(1);
+    ASSERT_EQ(other.code(), absl::StatusCode::kInvalidArgument);
+    live.console->Reject(other, began);
+    if (began) {
+      EXPECT_EQ(AwaitEnd(live.id).error, other);
+    } else {
+      EXPECT_EQ(Job(live.id).state, JobState::kReceiving);
+      const auto second = Resume(live.id);
+      ASSERT_TRUE(second->Send(3, kFrames).ok());
+      EXPECT_EQ(AwaitEnd(live.id).state, JobState::kCompleted);
+    }
   }
+}
+
+TEST_F(EngineInputTest, ARejectedStreamThatHasSentAllChangesNothing) {
   Start({.sync = absl::Milliseconds(5)});
   for (const int frames : {kFrames, kFrames - 1}) {  // the second with finish
     const Live complete = Begin();

@@ -263,7 +263,8 @@ TEST_F(EngineTest, ManyJobsLeaveNothingBehind) {
     const Live live = Begin(request);
     const int frames = i % 4 == 0 ? kFrames : i % kFrames;
     ASSERT_TRUE(live.console->Send(0, frames).ok());
-    if (i % 4 == 1) live.console->Reject(absl::InvalidArgumentError("nonsense"));
+    if (i % 4 == 1)
+      service_->engine->Resume({.job_id = live.id})->job->Fail(absl::InternalError("broken"));
     if (i % 4 == 2) (void)live.console->Finish();
     if (i % 4 == 3) (void)service_->engine->Cancel(live.id, absl::CancelledError("stop"));
     AwaitEnd(live.id);

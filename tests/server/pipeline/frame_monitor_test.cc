@@ -110,7 +110,8 @@ class Scan {
     for (int i = 0; i < views(); ++i) Give(i, Frame(i));
   }
 
-  std::vector<jobs::JobWarning> End() const { return monitor_.OnEnd(); }
+  std::vector<jobs::JobWarning> End() const { return monitor_.OnEnd().warnings; }
+  std::vector<std::string> Findings() const { return monitor_.OnEnd().findings; }
 
   /// Kind and frame of all warnings so far.
   std::vector<std::pair<WarningKind, int>> warnings() const {
@@ -383,9 +384,21 @@ TEST(FrameMonitor, FindsFramesThatDoNotFitTheirMatrices) {
     for (int i = 0; i < 120; ++i) scan.Give(i, scan.Frame(reversed ? 119 - i : i));
     const std::vector<jobs::JobWarning> warnings = scan.End();
     ASSERT_EQ(warnings.size(), reversed ? 1u : 0u);
+    EXPECT_THAT(scan.Findings(), ElementsAre());
     if (!reversed) continue;
     EXPECT_EQ(warnings[0].kind, WarningKind::kMatricesMisfit);
     EXPECT_THAT(warnings[0].text, HasSubstr("with the frames in reversed order"));
+  }
+}
+
+TEST(FrameMonitor, SaysWhereReversedFramesWouldNotBeSeen) {
+  for (const bool round : {true, false}) {
+    Scan scan(TestAcquisition(120, round ? 357 : 170, recon::PixelType::kUint16Counts, 50000),
+              round ? Body{80, 80, 0} : Body{90, 60, 20});
+    scan.GiveAll();
+    EXPECT_THAT(scan.End(), ElementsAre());
+    EXPECT_THAT(scan.Findings(),
+                ElementsAre(HasSubstr("order and columns are not checked against the matrices")));
   }
 }
 

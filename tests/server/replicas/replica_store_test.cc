@@ -1,6 +1,8 @@
 #include "server/replicas/replica_store.h"
 
 #include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -162,6 +164,30 @@ TEST_F(ReplicaStoreTest, OfAJobThatThisNodeHasNoCopyIsTaken) {
   options_.has_job = [](const std::string& id) { return id == "own"; };
   Start();
   EXPECT_EQ(store_->Begin(HeaderOf("own")).status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(ReplicaStoreTest, AnOriginThatComesBackWithAJobThatIsHereHasItAgain) {
+  std::set<std::string> active = {"taken", "also taken"};
+  options_.has_active_job = [&](const std::string& id) { return active.contains(id); };
+  Start();
+  EXPECT_EQ(store_->ReclaimedBy("taken"), std::nullopt);
+  ASSERT_TRUE(store_->Report(kFirst, {"taken", "its own"}).ok());
+  EXPECT_EQ(store_->ReclaimedBy("taken"), "recon1");
+  EXPECT_EQ(store_->ReclaimedBy("also taken"), std::nullopt);
+  EXPECT_EQ(store_->ReclaimedBy("its own"), std::nullopt);
+  // It has completed it there, and lives.
+  now_ += options_.take_over;
+  ASSERT_TRUE(store_->Report(kFirst, {}).ok());
+  now_ += options_.take_over;
+  ASSERT_TRUE(store_->Report(kThird, {}).ok());
+  EXPECT_EQ(store_->ReclaimedBy("taken"), "recon1");
+  // One that is lost again does not.
+  now_ += absl::Milliseconds(1);
+  EXPECT_EQ(store_->ReclaimedBy("taken"), std::nullopt);
+  // What has ended here is not remembered.
+  active.clear();
+  ASSERT_TRUE(store_->Report(kFirst, {}).ok());
+  EXPECT_EQ(store_->ReclaimedBy("taken"), std::nullopt);
 }
 
 TEST_F(ReplicaStoreTest, AJobIsTakenOverByHandWhenItsOriginIsSilentAndOnlyThen) {

@@ -20,6 +20,9 @@ class TakeoverTest : public pipeline::EngineTest {
     isocenter::testing::PipelineOptions options;
     options.engine.reconnect_limit = absl::Milliseconds(500);
     options.engine.has_other_nodes = true;
+    options.engine.handed_back_to = [this](const std::string& id) {
+      return id == kJob ? back_ : std::nullopt;
+    };
     EngineTest::Start(std::move(options));
     store_ = *ReplicaStore::Open({.spool = {.directory = directory_.path() / "replicas"},
                                   .take_over = absl::ZeroDuration()});
@@ -69,7 +72,8 @@ class TakeoverTest : public pipeline::EngineTest {
 
   isocenter::testing::TemporaryDirectory directory_;
   pipeline::AcquisitionRequest request_ = SmallRequest();
-  bool tells_phases_ = false;  // of the frames of copies
+  bool tells_phases_ = false;        // of the frames of copies
+  std::optional<std::string> back_;  // the node that has the job again
   std::unique_ptr<ReplicaStore> store_;
   std::atomic<int> taken_over_ = 0;
   std::atomic<int> seconds_ahead_ = 0;  // of a store's clock
@@ -133,6 +137,20 @@ TEST_F(TakeoverTest, SomeFramesWaitForTheirConsoleAndMakeNoVolumeWithoutIt) {
   const jobs::Job job = AwaitEnd(kJob);
   EXPECT_EQ(job.state, jobs::JobState::kFailed);
   EXPECT_EQ(job.progress.frames_received, kFrames - 1);
+  EXPECT_TRUE(Eventually([&] { return IsGone(); }));
+}
+
+TEST_F(TakeoverTest, SomeFramesOfAJobThatItsNodeHasAgainAreNoFailure) {
+  back_ = "recon1";
+  Keep(0, 9, false);
+  TakeOver();
+  ASSERT_TRUE(Eventually([&] { return HasJob(); }));
+  const jobs::Job job = AwaitEnd(kJob);
+  EXPECT_EQ(job.state, jobs::JobState::kCancelled);
+  EXPECT_EQ(job.error, absl::AbortedError(absl::StrCat(
+                           "handed back: node recon1, from which this one took the job over, lives "
+                           "and has it again; here it had 10 of ",
+                           kFrames, " frames, of which nothing is made")));
   EXPECT_TRUE(Eventually([&] { return IsGone(); }));
 }
 

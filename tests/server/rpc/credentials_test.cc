@@ -31,7 +31,7 @@ TEST_P(WrongCredential, IsNamedAndNotRead) {
       tls.GetReflection()->SetString(&tls, tls.GetDescriptor()->FindFieldByName(each),
                                      std::string(each) == field ? wrong : pem);
     }
-    const absl::Status status = MakeServerCredentials(tls).status();
+    const absl::Status status = TlsCredentials::Read(tls).status();
     EXPECT_EQ(status.code(), GetParam().code) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(std::string("grpc_tls.") + field));
     EXPECT_THAT(std::string(status.message()), HasSubstr(wrong + ", which " + GetParam().said));

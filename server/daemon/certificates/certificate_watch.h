@@ -19,9 +19,11 @@ class CertificateWatch {
   /// Says that a certificate has ended when it does, and once a day of each that has or will soon.
   /// To be called again and again; does nothing mostly.
   void Look(absl::Time now);
+  /// A certificate of the same field takes the place of the one before.
+  void Renew(const crypto::Expiry& expiry);
 
  private:
-  const std::vector<crypto::Expiry> expiries_;
+  std::vector<crypto::Expiry> expiries_;
   absl::Time told_;  // of all
   absl::Time seen_;  // the last look
 };

@@ -1,4 +1,4 @@
-#include "server/daemon/certificate_checks.h"
+#include "server/daemon/certificates/certificate_checks.h"
 
 #include <string>
 
@@ -82,28 +82,6 @@ std::vector<std::string> AskedFor(absl::string_view address) {
   return {host};
 }
 
-/// `hosts`: by which it will be asked for.
-absl::Status CheckServerTls(const std::string& field, const v1::TlsConfig& tls,
-                            const std::vector<std::string>& hosts, std::vector<Expiry>& expiries) {
-  if (tls.certificate_file().empty()) return absl::OkStatus();
-  ISO_RETURN_IF_ERROR(
-      CheckIdentity(field, Use::kServer, tls.certificate_file(), tls.private_key_file(), expiries));
-  ISO_RETURN_IF_ERROR(WarnOfNames(field, tls.certificate_file(), hosts));
-  if (tls.client_ca_file().empty()) return absl::OkStatus();
-  const std::string authorities = absl::StrCat(field, ".client_ca_file");
-  ISO_RETURN_IF_ERROR(CheckCertificate(authorities, tls.client_ca_file(), expiries));
-  ISO_ASSIGN_OR_RETURN(const auto read,
-                       crypto::ReadCertificates(authorities, tls.client_ca_file()));
-  for (const crypto::Certificate& certificate : read) {
-    if (certificate.is_authority) continue;
-    spdlog::warn(
-        "event=no_authority field={} file=\"{}\" certificate=\"{}\" why=\"it may sign no other "
-        "(CA:FALSE): at best a client that shows this very certificate is accepted\"",
-        authorities, tls.client_ca_file(), certificate.subject);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckSyslogTls(const v1::AuditSyslogConfig& syslog, std::vector<Expiry>& expiries) {
   if (syslog.host().empty()) return absl::OkStatus();
   ISO_RETURN_IF_ERROR(CheckCertificate("audit.syslog.ca_file", syslog.ca_file(), expiries));
@@ -164,6 +142,27 @@ void WarnOfDicomUse(const v1::DicomTlsConfig& tls) {
 }
 
 }  // namespace
+
+absl::Status CheckServerTls(const std::string& field, const v1::TlsConfig& tls,
+                            const std::vector<std::string>& hosts, std::vector<Expiry>& expiries) {
+  if (tls.certificate_file().empty()) return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(
+      CheckIdentity(field, Use::kServer, tls.certificate_file(), tls.private_key_file(), expiries));
+  ISO_RETURN_IF_ERROR(WarnOfNames(field, tls.certificate_file(), hosts));
+  if (tls.client_ca_file().empty()) return absl::OkStatus();
+  const std::string authorities = absl::StrCat(field, ".client_ca_file");
+  ISO_RETURN_IF_ERROR(CheckCertificate(authorities, tls.client_ca_file(), expiries));
+  ISO_ASSIGN_OR_RETURN(const auto read,
+                       crypto::ReadCertificates(authorities, tls.client_ca_file()));
+  for (const crypto::Certificate& certificate : read) {
+    if (certificate.is_authority) continue;
+    spdlog::warn(
+        "event=no_authority field={} file=\"{}\" certificate=\"{}\" why=\"it may sign no other "
+        "(CA:FALSE): at best a client that shows this very certificate is accepted\"",
+        authorities, tls.client_ca_file(), certificate.subject);
+  }
+  return absl::OkStatus();
+}
 
 void CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& expiries,
                    config::Mistakes& mistakes) {

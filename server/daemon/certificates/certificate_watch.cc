@@ -1,7 +1,9 @@
-#include "server/daemon/certificate_watch.h"
+#include "server/daemon/certificates/certificate_watch.h"
+
+#include <algorithm>
 
 #include "server/base/log.h"
-#include "server/daemon/certificate_checks.h"
+#include "server/daemon/certificates/certificate_checks.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -17,6 +19,16 @@ void TellOfEnd(const crypto::Expiry& expiry) {
 }
 
 }  // namespace
+
+void CertificateWatch::Renew(const crypto::Expiry& expiry) {
+  const auto before =
+      std::ranges::find(expiries_, expiry.certificate, &crypto::Expiry::certificate);
+  if (before == expiries_.end()) {
+    expiries_.push_back(expiry);
+  } else {
+    *before = expiry;
+  }
+}
 
 void CertificateWatch::Look(absl::Time now) {
   // A clock that was set back may be right: the day counts from there.

@@ -17,6 +17,13 @@ namespace isocenter::daemon {
 absl::Status CheckCertificate(const std::string& field, const std::string& file,
                               std::vector<crypto::Expiry>& expiries);
 
+/// Those of an endpoint that serves TLS; without a certificate there is nothing to check. `hosts`:
+/// by which it will be asked for; names that its certificate lacks are said in the log. Errors:
+/// what clients would refuse, or the library.
+absl::Status CheckServerTls(const std::string& field, const v1::TlsConfig& tls,
+                            const std::vector<std::string>& hosts,
+                            std::vector<crypto::Expiry>& expiries);
+
 /// All but those of DICOM associations and of the identity provider, which are read where they are
 /// used: dates, keys, extended key usage. Names that a server's certificate lacks are said in the
 /// log.
