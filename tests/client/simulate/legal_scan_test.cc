@@ -135,7 +135,7 @@ TEST(LegalScan, NoShiftIsLegalWhereMatricesAreOfAnotherDetector) {
   const TemporaryDirectory directory;
   ASSERT_EQ(RunCommand({"simulate", "--phantom", "cylinder", "--out", directory / "fine",
                         "--matrices", directory / "fine.csv", "--detector", "80x48", "--pitch-mm",
-                        "4", "--frames", "12", "--trajectory", "circle"})
+                        "2", "--frames", "12", "--trajectory", "circle"})
                 .exit_code,
             0);
   const auto displaced = [&](const std::vector<std::string>& more) {
@@ -149,14 +149,14 @@ TEST(LegalScan, NoShiftIsLegalWhereMatricesAreOfAnotherDetector) {
                                      "--detector",
                                      "20x12",
                                      "--pitch-mm",
-                                     "16",
+                                     "8",
                                      "--displace-px",
                                      "2"};
     command.insert(command.end(), more.begin(), more.end());
     return RunCommand(command);
   };
   const Outcome other = displaced({});
-  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.err, HasSubstr("beside the detector of 20 columns, with any --displace-px; "
                                    "legal are --detector and --binning that its matrices are for"));
   EXPECT_EQ(displaced({"--binning", "4"}).exit_code, 0);
