@@ -125,6 +125,12 @@ absl::Status CheckDisplaced(const TrajectoryChoice& choice, const Trajectory& ce
     most = std::min(most, detector.columns - 1 - u);
   }
   if (choice.displacement_px >= least && choice.displacement_px <= most) return absl::OkStatus();
+  if (least > most) {
+    return flags::WrongUsage(absl::StrFormat(
+        "the trajectory sees the isocentre beside the detector of %d columns, with any "
+        "--displace-px; legal are --detector and --binning that its matrices are for",
+        detector.columns));
+  }
   return flags::WrongUsage(absl::StrFormat(
       "--displace-px is %g; legal of these %d columns is %.1f to %.1f: beyond, the isocentre is "
       "beside the detector",

@@ -130,6 +130,38 @@ TEST(LegalScan, WhatTheDetectorCutsIsTold) {
   EXPECT_THAT(displaced.err, Not(HasSubstr("wider than the detector")));
 }
 
+// Matrices of finer pixels than --detector has: no shift brings the isocentre onto it.
+TEST(LegalScan, NoShiftIsLegalWhereMatricesAreOfAnotherDetector) {
+  const TemporaryDirectory directory;
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "cylinder", "--out", directory / "fine",
+                        "--matrices", directory / "fine.csv", "--detector", "80x48", "--pitch-mm",
+                        "2", "--frames", "12", "--trajectory", "circle"})
+                .exit_code,
+            0);
+  const auto displaced = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command{"simulate",
+                                     "--phantom",
+                                     "cylinder",
+                                     "--out",
+                                     directory / "coarse",
+                                     "--trajectory",
+                                     directory / "fine.csv",
+                                     "--detector",
+                                     "20x12",
+                                     "--pitch-mm",
+                                     "8",
+                                     "--displace-px",
+                                     "2"};
+    command.insert(command.end(), more.begin(), more.end());
+    return RunCommand(command);
+  };
+  const Outcome other = displaced({});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("beside the detector of 20 columns, with any --displace-px; "
+                                   "legal are --detector and --binning that its matrices are for"));
+  EXPECT_EQ(displaced({"--binning", "4"}).exit_code, 0);
+}
+
 TEST(LegalScan, ASourceIsOutsideOfWhatItShinesThrough) {
   TemporaryDirectory directory;
   const Outcome outcome =
