@@ -16,6 +16,8 @@ constexpr int kStepsBeforeCorrection = 40;
 // Momentum is too long where iterates are further from their mean than a part of what the mean has
 // moved in a pass; squared.
 constexpr double kScatter = 0.25;
+// Iterates grow without bound where a pass makes the objective worse by this factor.
+constexpr double kGrows = 1.05;
 // How much of what subsets disagreed about in the last pass is taken from their gradients.
 constexpr double kCorrectedShare = 0.7;
 
@@ -82,7 +84,7 @@ void OsSqs::AddPreparation(Agenda& agenda) {
   for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
     agenda.push_back([this, chunk] { return AddSquaredData(chunk); });
   }
-  AddSurrogate(agenda);
+  surrogate_.Add(SurrogateVectors(), *variation_, agenda);
 }
 
 absl::Status OsSqs::AddSquaredData(int chunk) {
@@ -93,24 +95,26 @@ absl::Status OsSqs::AddSquaredData(int chunk) {
   return absl::OkStatus();
 }
 
-void OsSqs::AddSurrogate(Agenda& agenda) {
-  surrogate_.Add({.b = b_,
-                  .urgency = gradient_,
-                  .scratch = subsets_ ? &subsets_->correction.scratch() : nullptr,
-                  .weights = weights_,
-                  .residual = residual_},
-                 *variation_, agenda);
+Surrogate::Vectors OsSqs::SurrogateVectors() {
+  return {.b = b_,
+          .urgency = gradient_,
+          .scratch = subsets_ ? &subsets_->correction.scratch() : nullptr,
+          .weights = weights_,
+          .residual = residual_};
 }
 
 void OsSqs::AddPass(int pass, Agenda& agenda) {
   squared_residual_ = 0;
-  if (subsets_ && pass > 0) {
+  if (grew_ && begun_at_ == pass) {
+    agenda.push_back([this] { return BeginSubsetsAnew(); });
+    surrogate_.AddOfAllViews(SurrogateVectors(), *variation_, agenda);
+  } else if (subsets_ && pass > 0 && !grew_) {
     // The gradient is how far the mean has moved (EndMean).
     agenda.push_back([this] {
       return ToUrgency(system_, *variation_, squared_distance_, gradient_,
                        subsets_->correction.scratch());
     });
-    AddSurrogate(agenda);
+    surrogate_.Add(SurrogateVectors(), *variation_, agenda);
   }
   agenda.push_back([this, pass] { return BeginPass(pass); });
   const auto& chunks = system_.chunks();
@@ -129,7 +133,7 @@ void OsSqs::AddPass(int pass, Agenda& agenda) {
 
 absl::Status OsSqs::BeginPass(int pass) {
   if (!subsets_) return absl::OkStatus();
-  const int steps = pass * static_cast<int>(system_.plan().subsets.size());
+  const int steps = (pass - begun_at_) * static_cast<int>(system_.plan().subsets.size());
   const bool begins = shorter_ == 1 && (worse_ || steps >= kStepsBeforeCorrection);
   if (begins || (shorter_ > 1 && scatters_)) ++shorter_;
   if (shorter_ > 1 && worse_) shorter_ *= 2;
@@ -185,6 +189,14 @@ absl::Status OsSqs::EndPass(int pass) {
                          variation_->Huber(system_.plan().settings.huber_delta_per_mm, Iterate()));
     objective_ += surrogate_.prior() * penalty;
   }
+  // The first pass is worse than a volume of nothing then.
+  const double before = last_objective_.value_or(squared_data_ / 2);
+  if (subsets_ && !grew_ && !(objective_ <= kGrows * before)) {
+    grew_ = true;
+    begun_at_ = pass + 1;
+    // What was read before is read again.
+    return pass == 0 ? system_.Copy(subsets_->mean, x_) : absl::OkStatus();
+  }
   worse_ = last_objective_.has_value() && objective_ > *last_objective_;
   last_objective_ = objective_;
   if (subsets_) return EndMean(pass);
@@ -194,6 +206,17 @@ absl::Status OsSqs::EndPass(int pass) {
 absl::Status OsSqs::BeginAnew() {
   momentum_ = Momentum();
   return system_.Copy(x_, ahead_);
+}
+
+// Denominators are then of all voxels alike: the gradient is their urgency.
+absl::Status OsSqs::BeginSubsetsAnew() {
+  momentum_ = Momentum();
+  shorter_ = 1;
+  worse_ = scatters_ = false;
+  ISO_RETURN_IF_ERROR(system_.Copy(x_, ahead_));
+  ISO_RETURN_IF_ERROR(system_.Copy(x_, subsets_->iterate));
+  ISO_RETURN_IF_ERROR(system_.Copy(x_, subsets_->mean));
+  return system_.Fill(1, gradient_);
 }
 
 // How far the mean has moved is left in the gradient, for ToUrgency.

@@ -27,7 +27,9 @@ namespace isocenter::recon {
 /// - momentum looks ahead as far as 20 subsets go. After forty steps, when it has settled what it
 ///   can, subsets' gradients are corrected (subset_correction.h). From then on it looks ahead as
 ///   far as 10 subsets go, and after each pass whose iterates scatter a third, a quarter... of
-///   the 20.
+///   the 20;
+/// - a pass that makes the objective much worse is not taken. The next one begins anew from what
+///   there was before it, with denominators that hold for each subset.
 class OsSqs final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<OsSqs>> Create(LinearSystem& system, ProjectionVector& b,
@@ -52,7 +54,7 @@ class OsSqs final : public Method {
   OsSqs(LinearSystem& system, ProjectionVector& b, VolumeVector& x, Vectors vectors,
         Surrogate surrogate, std::optional<Subsets> subsets,
         std::unique_ptr<PiecewiseVariation> variation);
-  void AddSurrogate(Agenda& agenda);
+  Surrogate::Vectors SurrogateVectors();
   absl::Status AddSquaredData(int chunk);
   absl::Status BeginPass(int pass);
   absl::Status BeginSubset();
@@ -61,6 +63,7 @@ class OsSqs final : public Method {
   absl::Status AddToMean(int pass, int subset);
   absl::Status EndPass(int pass);
   absl::Status BeginAnew();
+  absl::Status BeginSubsetsAnew();
   absl::Status EndMean(int pass);
   absl::StatusOr<double> SquaredDistance(VolumeVector& a, VolumeVector& b);
   VolumeVector& Iterate() { return subsets_ ? subsets_->iterate : x_; }
@@ -83,6 +86,8 @@ class OsSqs final : public Method {
   double squared_data_ = 0, squared_residual_ = 0;
   double objective_ = 0;
   bool worse_ = false;  // than before the last pass
+  bool grew_ = false;   // the iterates of a pass did, and denominators are of all views since
+  int begun_at_ = 0;    // the pass with which momentum began
   std::optional<double> last_objective_;
 };
 

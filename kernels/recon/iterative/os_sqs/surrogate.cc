@@ -41,12 +41,36 @@ void Surrogate::Add(const Vectors& vectors, PiecewiseVariation& variation, Agend
   agenda.push_back([this] { return system_->Fill(0, denominators_); });
   for (int chunk = 0; chunk < system_->chunk_count(); ++chunk) {
     if (system_->chunks()[chunk].subset >= subsets_) break;
-    agenda.push_back([this, vectors, chunk] { return AddViews(chunk, vectors); });
+    agenda.push_back([this, vectors, chunk] { return AddViews(chunk, vectors, denominators_); });
   }
-  agenda.push_back([this, vectors, &variation] { return Finish(vectors, variation); });
+  agenda.push_back([this, vectors, &variation] { return Finish(views_, vectors, variation); });
 }
 
-absl::Status Surrogate::AddViews(int chunk, const Vectors& vectors) {
+void Surrogate::AddOfAllViews(const Vectors& vectors, PiecewiseVariation& variation,
+                              Agenda& agenda) {
+  agenda.push_back([this] { return system_->Fill(0, denominators_); });
+  const auto& chunks = system_->chunks();
+  for (int chunk = 0; chunk < system_->chunk_count(); ++chunk) {
+    if (chunk == 0 || chunks[chunk - 1].subset != chunks[chunk].subset) {
+      agenda.push_back([this, vectors] { return system_->Fill(0, *vectors.scratch); });
+    }
+    agenda.push_back([this, vectors, chunk] { return AddViews(chunk, vectors, *vectors.scratch); });
+    if (chunk + 1 == system_->chunk_count() || chunks[chunk + 1].subset != chunks[chunk].subset) {
+      agenda.push_back([this, vectors] { return TakeLarger(*vectors.scratch); });
+    }
+  }
+  agenda.push_back([this, vectors, &variation] { return Finish(1, vectors, variation); });
+}
+
+// D = D + [M d - D]₊ for a subset's d.
+absl::Status Surrogate::TakeLarger(VolumeVector& of_subset) {
+  const double subsets = static_cast<double>(system_->plan().subsets.size());
+  ISO_RETURN_IF_ERROR(system_->Axpby(-1, denominators_, subsets, of_subset));
+  ISO_RETURN_IF_ERROR(system_->ClampBelow(0, of_subset));
+  return system_->Axpby(1, of_subset, 1, denominators_);
+}
+
+absl::Status Surrogate::AddViews(int chunk, const Vectors& vectors, VolumeVector& to) {
   const auto& [b, urgency, scratch, weights, residual] = vectors;
   ISO_RETURN_IF_ERROR(SetRayWeights(*system_, chunk, b, weights));
   ISO_RETURN_IF_ERROR(system_->Fill(chunk, 0, residual));
@@ -56,7 +80,7 @@ absl::Status Surrogate::AddViews(int chunk, const Vectors& vectors) {
     weighted_sum_ += sum;
   }
   ISO_RETURN_IF_ERROR(system_->Multiply(chunk, weights, residual));
-  return system_->Back(chunk, residual, denominators_);
+  return system_->Back(chunk, residual, to);
 }
 
 double Surrogate::PriorOf(double weighted_sum) const {
@@ -70,7 +94,8 @@ double Surrogate::PriorOf(double weighted_sum) const {
 }
 
 // 1/D = u / (AᵀWA u + β Σ_k (u_j + u_k)).
-absl::Status Surrogate::Finish(const Vectors& vectors, PiecewiseVariation& variation) {
+absl::Status Surrogate::Finish(double views, const Vectors& vectors,
+                               PiecewiseVariation& variation) {
   if (!prior_) prior_ = PriorOf(weighted_sum_ / views_);
   const bool some = views_ < 1;
   if (some) {  // 1 where one of the views sees a voxel
@@ -80,7 +105,7 @@ absl::Status Surrogate::Finish(const Vectors& vectors, PiecewiseVariation& varia
   }
   // A voxel has two neighbours along each axis; Σ (u_j + u_k) = Σ 2 u_j - Σ (u_j - u_k).
   ISO_RETURN_IF_ERROR(system_->Axpby(4 * prior() * variation.SquaredFactors(), vectors.urgency,
-                                     1 / views_, denominators_));
+                                     1 / views, denominators_));
   if (prior() > 0) {
     ISO_RETURN_IF_ERROR(variation.AddQuadraticGradient(-prior(), vectors.urgency, denominators_));
   }

@@ -34,6 +34,11 @@ class Surrogate {
   /// Adds to the agenda what sets the denominators. The first time, with u = 1, also the strength
   /// of the prior.
   void Add(const Vectors& vectors, PiecewiseVariation& variation, Agenda& agenda);
+  /// The same from all views, with D the largest M A_sᵀW_sA u of any of the M subsets, which no
+  /// subset's step is too long for. Where a part of the arc alone sees a voxel, one subset may see
+  /// it with all its views, and the few that Add looks at hardly. Costs as much as a pass. After
+  /// Add, and where there are several subsets.
+  void AddOfAllViews(const Vectors& vectors, PiecewiseVariation& variation, Agenda& agenda);
 
   /// 1/D; 0 where a voxel is to stay.
   VolumeVector& inverse() { return denominators_; }
@@ -42,8 +47,10 @@ class Surrogate {
 
  private:
   Surrogate(LinearSystem& system, VolumeVector denominators);
-  absl::Status AddViews(int chunk, const Vectors& vectors);
-  absl::Status Finish(const Vectors& vectors, PiecewiseVariation& variation);
+  absl::Status AddViews(int chunk, const Vectors& vectors, VolumeVector& to);
+  absl::Status TakeLarger(VolumeVector& of_subset);
+  /// `views`: the share of all that the denominators are of.
+  absl::Status Finish(double views, const Vectors& vectors, PiecewiseVariation& variation);
   double PriorOf(double weighted_sum) const;
 
   LinearSystem* system_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 
 #include "kernels/recon/iterative/os_sqs/subset_correction.h"
@@ -50,7 +51,8 @@ class OsSqsPartsTest : public testing::Test {
     return values;
   }
   // 1/D for u after the surrogate was made with u = 1, which sets the prior.
-  std::vector<float> InverseFor(const std::vector<float>& u, double* prior = nullptr) {
+  std::vector<float> InverseFor(const std::vector<float>& u, double* prior = nullptr,
+                                bool of_all_views = false) {
     Surrogate surrogate = *Surrogate::Create(*system_);
     ProjectionVector b = *system_->NewProjections();
     ProjectionVector weights = *system_->NewChunk(), residual = *system_->NewChunk();
@@ -59,16 +61,20 @@ class OsSqsPartsTest : public testing::Test {
       VolumeVector urgency = VolumeOf(values);
       Agenda agenda;
       surrogate.Add({b, urgency, &scratch, weights, residual}, *variation_, agenda);
+      if (of_all_views) {
+        surrogate.AddOfAllViews({b, urgency, &scratch, weights, residual}, *variation_, agenda);
+      }
       for (const auto& task : agenda) EXPECT_TRUE(task().ok());
     }
     if (prior != nullptr) *prior = surrogate.prior();
     return ValuesOf(surrogate.inverse());
   }
-  // ‖A v‖².
-  double SquaredProjection(VolumeVector& v) {
+  // ‖A v‖², of one subset's views alone if there is one.
+  double SquaredProjection(VolumeVector& v, std::optional<int> subset = std::nullopt) {
     ProjectionVector y = *system_->NewChunk();
     double sum = 0;
     for (int chunk = 0; chunk < system_->chunk_count(); ++chunk) {
+      if (subset && system_->chunks()[chunk].subset != *subset) continue;
       EXPECT_TRUE(system_->Fill(chunk, 0, y).ok());
       EXPECT_TRUE(system_->Forward(v, chunk, y).ok());
       sum += *system_->Dot(chunk, y, y);
@@ -135,6 +141,33 @@ TEST_F(OsSqsPartsTest, VoxelsThatNoViewOfTheFewSeesStay) {
   const std::vector<float> inverse = InverseFor(std::vector<float>(scan.grid.voxels(), 1));
   EXPECT_EQ(inverse.front(), 0);
   EXPECT_GT(inverse[inverse.size() / 2], 0);
+}
+
+// Where the panel sees a part of the grid from each side, a subset may see a voxel that the few
+// views hardly see. A step by its gradient is too long then, but not with denominators of all
+// views.
+TEST_F(OsSqsPartsTest, AllViewsBoundEverySubset) {
+  SmallScan scan = MakeSmallScan(40);
+  scan.acquisition.detector.columns = 8;  // of 26, at one end
+  const int subsets = 20;
+  Open(scan, subsets);
+  const std::vector<float> ones(scan.grid.voxels(), 1);
+  const std::vector<float> few = InverseFor(ones);
+  const std::vector<float> all = InverseFor(ones, nullptr, /*of_all_views=*/true);
+  float longest = 0;
+  for (size_t i = 0; i < ones.size(); ++i) {
+    if (all[i] > 0) longest = std::max(longest, few[i] / all[i]);
+  }
+  EXPECT_GT(longest, 4);
+  for (int seed = -1; seed < 3; ++seed) {
+    const std::vector<float> values = seed < 0 ? ones : Random(-1, 1, seed);
+    VolumeVector v = VolumeOf(values);
+    double bound = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (all[i] > 0) bound += values[i] * values[i] / all[i];
+    }
+    for (int s = 0; s < subsets; ++s) EXPECT_LE(subsets * SquaredProjection(v, s), 1.0001 * bound);
+  }
 }
 
 TEST_F(OsSqsPartsTest, UrgencyIsFromOneToThree) {

@@ -108,6 +108,27 @@ TEST(OsSqs, TheMeanOfSubsetsIsNearTheMinimum) {
   }
 }
 
+// The panel ends inside the object, and subsets see its parts unevenly: steps by the denominators
+// of few views grow without bound.
+TEST(OsSqs, DoesNotGrowWhereThePanelEndsInsideTheObject) {
+  SmallScan scan = MakeSmallScan(40);
+  scan.acquisition.detector.columns = 8;  // of 26, at one end
+  Project(ops::ProjectorModel::kJoseph, scan);
+  for (const int subsets : {10, 20, 40}) {
+    const Refined refined = Refine(scan, {.algorithm = Algorithm::kOsSqs,
+                                          .iterations = 12,
+                                          .subsets = subsets,
+                                          .warm_start = false});
+    ASSERT_EQ(refined.reports.size(), 12u) << refined.status;
+    std::printf("%d subsets:", subsets);
+    for (const IterationReport& report : refined.reports) {
+      std::printf(" %.3g", report.relative_residual);
+    }
+    std::printf("\n");
+    EXPECT_LT(refined.reports.back().relative_residual, 0.1) << subsets;
+  }
+}
+
 TEST(OsSqs, WhatIsReadChangesWithWholePasses) {
   const SmallScan scan = MakeSmallScan();
   const auto device = OpenDevice("reference");
