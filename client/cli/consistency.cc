@@ -17,6 +17,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/consistency/scan_consistency.h"
 #include "kernels/recon/completeness/opposite_rays.h"
+#include "proto/wire/plausible.h"
 
 namespace isocenter::cli {
 namespace {
@@ -33,7 +34,8 @@ constexpr double kMostCommonShiftPx = 0.2;
 
 /// What a scan's frames say of each other on planes, and along opposite rays.
 struct Findings {
-  bool has_lines = false;  // the frames are line integrals
+  bool has_lines = false;             // the frames are line integrals
+  std::vector<std::string> matrices;  // what is implausible of them, whatever the frames show
   Consistency planes;
   recon::OppositeRaysResult rays;
 };
@@ -68,7 +70,7 @@ class Rays {
 };
 
 std::vector<std::string> WarningsOf(const Findings& findings) {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = findings.matrices;
   if (auto misfit = recon::MisfitText(findings.rays, kMostCommonShiftPx)) {
     warnings.push_back(*std::move(misfit));
   }
@@ -106,6 +108,9 @@ std::optional<std::string> NotJudged(const Findings& findings) {
 /// Of what was judged. Errors: NotPassed for frames that do not agree, and where nothing can be
 /// said of them.
 absl::Status Verdict(const Findings& findings, const std::vector<std::string>& warnings) {
+  if (!warnings.empty() && warnings.size() == findings.matrices.size()) {
+    return flags::NotPassed(absl::StrCat("the matrices are implausible: ", warnings.front()));
+  }
   if (!warnings.empty()) {
     return flags::NotPassed(absl::StrCat("the frames do not agree with each other: ",
                                          warnings.size(), " of the checks warned; ", kCauses));
@@ -228,7 +233,10 @@ absl::Status Check(const Options& options) {
   ISO_RETURN_IF_ERROR(AddFrames(options, source, *scan, rays));
   ThreadPool pool(UsableCores());
   const auto begin = std::chrono::steady_clock::now();
-  Findings findings{.has_lines = source.has_lines()};
+  const Detector& detector = source.detector();
+  Findings findings{
+      .has_lines = source.has_lines(),
+      .matrices = wire::ImplausibleMatrices(trajectory, detector.pitch_u_mm, detector.pitch_v_mm)};
   ISO_ASSIGN_OR_RETURN(findings.planes, scan->Judge(pool));
   findings.rays = rays.Judge();
   const double seconds =
