@@ -172,14 +172,17 @@ nlohmann::ordered_json ToJson(const Options& options, const Findings& findings) 
       {"lines", result.lines},
       {"lines_truncated", result.truncated},
       {"ends_off_air", result.off_air_share}};
-  json["opposite_rays"] = {{"judged", rays.not_judged.empty()},
-                           {"why_not", rays.not_judged},
-                           {"rays", rays.rays},
-                           {"difference", rays.difference},
-                           {"difference_by_chance", rays.by_chance},
-                           {"difference_with_shift", rays.shifted},
-                           {"shift_px", rays.shift_px},
-                           {"shift_sigma_px", rays.shift_sigma_px}};
+  json["opposite_rays"] = {
+      {"judged", rays.not_judged.empty()},
+      {"why_not", rays.not_judged},
+      {"rays", rays.rays},
+      {"difference", rays.difference},
+      {"difference_by_chance", rays.by_chance},
+      {"difference_with_shift", rays.shifted},
+      {"arc_factor", rays.arc_factor},
+      {"difference_with_arc", rays.arc_factor == 1 ? rays.difference : rays.rescaled},
+      {"shift_px", rays.shift_px},
+      {"shift_sigma_px", rays.shift_sigma_px}};
   for (const calibrate::FrameShift& shift : result.shifts) {
     json["frames"].push_back({{"u_px", shift.u_px},
                               {"v_px", shift.v_px},
