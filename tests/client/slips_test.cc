@@ -225,6 +225,8 @@ constexpr Slip kSlips[] = {
     {"reconstruct a --out v.mha --grid 0x0x0 --voxel-mm 1", 2, "--grid is '0'; legal is"},
     {"simulate --phantom head --out y --sid-mm 75", 2,
      "75; legal is 100 to 10000 mm: was it given"},
+    {"simulate --phantom head --out y --arc-deg 3.49", 2,
+     "up to 720 degrees: was it given in radians? These are 200 degrees"},
     {"simulate --phantom head --out y --tube-voltage 0.09", 2, "kV: was it given in MV?"},
     {"simulate --phantom head --out y --photons -5", 2, "--photons is '-5'; legal is"},
     // A value without its flag, a flag as a command, one thing too many.
@@ -309,6 +311,22 @@ TEST(Slips, InFilesThatPeopleWriteAreToldAllAtOnce) {
   EXPECT_THAT(model.err, HasSubstr("p.textproto:2:8: tube has no field 'kilovolt'"));
   for (const char* words : kOfOthers) {
     EXPECT_THAT(header.err + model.err, Not(HasSubstr(words)));
+  }
+}
+
+TEST(Slips, AnEmptyFileIsNamed) {
+  TemporaryDirectory directory;
+  for (const char* name : {"empty.dcm", "empty.rct", "empty.mha", "empty.nii"}) {
+    const std::string file = directory / name;
+    WriteBytes(file, "");
+    const bool volume = std::string(name).find("mha") != std::string::npos ||
+                        std::string(name).find("nii") != std::string::npos;
+    const Outcome outcome = volume
+                                ? RunCommand({"compare", file, "--phantom", "head"})
+                                : RunCommand({"reconstruct", file, "--out", directory / "v.mha"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(file));
+    EXPECT_THAT(outcome.err, HasSubstr("0 bytes"));
   }
 }
 
