@@ -225,8 +225,6 @@ constexpr Slip kSlips[] = {
     {"reconstruct a --out v.mha --grid 0x0x0 --voxel-mm 1", 2, "--grid is '0'; legal is"},
     {"simulate --phantom head --out y --sid-mm 75", 2,
      "75; legal is 100 to 10000 mm: was it given"},
-    {"simulate --phantom head --out y --arc-deg 3.49", 2,
-     "up to 720 degrees: was it given in radians? These are 200 degrees"},
     {"simulate --phantom head --out y --tube-voltage 0.09", 2, "kV: was it given in MV?"},
     {"simulate --phantom head --out y --photons -5", 2, "--photons is '-5'; legal is"},
     // A value without its flag, a flag as a command, one thing too many.
@@ -311,6 +309,36 @@ TEST(Slips, InFilesThatPeopleWriteAreToldAllAtOnce) {
   EXPECT_THAT(model.err, HasSubstr("p.textproto:2:8: tube has no field 'kilovolt'"));
   for (const char* words : kOfOthers) {
     EXPECT_THAT(header.err + model.err, Not(HasSubstr(words)));
+  }
+}
+
+TEST(Slips, AnArcInRadiansIsAskedAbout) {
+  TemporaryDirectory directory;
+  const auto simulate = [&](const char* name, const char* arc_deg) {
+    return RunCommand({"simulate", "--phantom", "head", "--out", directory / name, "--frames", "4",
+                       "--detector", "8x8", "--arc-deg", arc_deg});
+  };
+  const Outcome outcome = simulate("a", "3.491");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("--arc-deg is 3.491, of which no volume can be made"));
+  EXPECT_THAT(outcome.err, HasSubstr("was it given in radians? These are 200 degrees"));
+  EXPECT_THAT(simulate("b", "200").err, Not(HasSubstr("radians")));
+}
+
+// Before hours are spent on what then has no place.
+TEST(Slips, ANameThatIsTooLongIsToldAtOnce) {
+  const std::string name = std::string(300, 'a') + ".mha";
+  TemporaryDirectory directory;
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--out", directory / "b", "--frames", "4",
+                        "--detector", "8x8"})
+                .exit_code,
+            0);
+  for (const Outcome& told :
+       {RunCommand({"reconstruct", directory / "b", "--out", directory / name}),
+        RunCommand({"simulate", "--phantom", "head", "--out", directory / name.substr(0, 300)})}) {
+    EXPECT_EQ(told.exit_code, 1) << told.err;
+    EXPECT_THAT(told.err, HasSubstr("bytes; legal are at most 255 for a name there"));
+    EXPECT_THAT(told.err, Not(HasSubstr("rays")));
   }
 }
 

@@ -93,12 +93,6 @@ absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
   const std::optional<SweepShape> sweep = SweepNamed(choice.kind);
   const bool turns = circle || sweep == SweepShape::kSaddle;
   double arc_deg = choice.arc_deg.value_or(turns ? 360 : kShortScanDeg);
-  if (std::abs(arc_deg) <= 2 * kPi) {
-    return flags::WrongUsage(absl::StrFormat(
-        "--arc-deg is %g; legal is a magnitude of more than 6.2832, up to 720 degrees: was it "
-        "given in radians? These are %.4g degrees",
-        arc_deg, RadiansToDegrees(arc_deg)));
-  }
   // A closed circle must not measure its first angle twice.
   if (std::abs(arc_deg) == 360 && frames > 0 && sweep != SweepShape::kTwoArcs)
     arc_deg *= (frames - 1.0) / frames;
@@ -151,6 +145,17 @@ absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
     matrix = WithColumnsBefore(matrix, choice.displacement_px);
   }
   return trajectory;
+}
+
+std::optional<std::string> ArcWarning(const TrajectoryChoice& choice) {
+  const double arc_deg = choice.arc_deg.value_or(kShortScanDeg);
+  if (absl::EndsWithIgnoreCase(choice.kind, ".csv") || std::abs(arc_deg) > 2 * kPi) {
+    return std::nullopt;
+  }
+  return absl::StrFormat(
+      "--arc-deg is %g, of which no volume can be made; usual is 180 to 360 degrees: was it given "
+      "in radians? These are %.4g degrees",
+      arc_deg, RadiansToDegrees(arc_deg));
 }
 
 std::optional<std::string> DisplacementWarning(const TrajectoryChoice& choice,

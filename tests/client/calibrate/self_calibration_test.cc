@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "client/cli/options/simulate_trajectory.h"
 #include "client/formats/meta_image.h"
 #include "kernels/geometry/trajectory.h"
 #include "tests/client/command.h"
@@ -107,7 +108,7 @@ class ShiftedMatrices : public testing::Test {
       }
     }
     const std::string path = directory_ / "shifted.csv";
-    WriteBytes(path, TrajectoryCsv(*trajectory));
+    WriteBytes(path, cli::TrajectoryCsv(*trajectory));
     return path;
   }
   Outcome Reconstruct(std::vector<std::string> flags) const {
