@@ -264,8 +264,9 @@ void AddConsistencyCommand(flags::Command program) {
       "  isocenter consistency raw --calibration room3.isocal\n"
       "Integrals over planes through two sources follow from each of their frames; where they\n"
       "differ, matrices, detector or patient moved, or frames are lost or corrected unlike each\n"
-      "other: the frames do not tell which. Exit code 3: they do not agree, or nothing could be\n"
-      "judged. docs/geometry.md says what is seen, and what is not.");
+      "other: the frames do not tell which. Exit code 3: they do not agree, the matrices are\n"
+      "implausible, or nothing could be judged. docs/geometry.md says what is seen, and what is "
+      "not.");
   command.Add("scan", o.scan, "acquisition of counts or line integrals").Required().Type("SCAN");
   command
       .Add("--matrices", o.matrices,
