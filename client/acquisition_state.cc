@@ -235,8 +235,12 @@ absl::Status AcquisitionStream::State::EndOf(const Call& c, absl::Duration limit
   if (!c.answered && c.late) {
     // An unanswered attempt to take the job up again says nothing about the job.
     if (c.again) return absl::UnavailableError("the server cannot be reached or does not answer");
-    return absl::DeadlineExceededError(absl::StrCat(
-        "the server did not admit the acquisition within ", absl::FormatDuration(limit)));
+    constexpr absl::Duration kShortest = absl::Milliseconds(1);
+    return absl::DeadlineExceededError(
+        limit < kShortest
+            ? "the server did not admit the acquisition in the time that was left for it"
+            : absl::StrCat("the server did not admit the acquisition within ",
+                           absl::FormatDuration(absl::Trunc(limit, kShortest))));
   }
   return FromGrpc(c.status, c.context);
 }

@@ -21,6 +21,8 @@ namespace isocenter::client {
 namespace {
 
 constexpr char kBreak[] = "isocenter/break";
+constexpr char kConnectionBroke[] =
+    "the connection to the server broke, or it is shutting down; try again";
 
 absl::Status Broken(Break how, absl::string_view message) {
   return AsBreak(absl::UnavailableError(message), how);
@@ -91,6 +93,10 @@ Break BreakOf(const absl::Status& status) {
 absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& call) {
   if (status.ok()) return absl::OkStatus();
   const std::string& text = status.error_message();
+  // gRPC's word for a call whose server was gone before it told how the call ended.
+  if (status.error_code() == grpc::StatusCode::UNKNOWN && text == "No status received") {
+    return Broken(Break::kConnection, kConnectionBroke);
+  }
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
     absl::Status answer(static_cast<absl::StatusCode>(status.error_code()),
                         InFlags(OwnWords(status)));
@@ -125,9 +131,7 @@ absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& cal
     // 503: a proxy has no server for the call, which therefore began nothing.
     const bool no_server = ContainsAny(text, {"http2 header with status: 503"});
     return Broken(no_server ? Break::kNoServer : Break::kConnection,
-                  no_server ? "the proxy has no server for the call; try again"
-                            : "the connection to the server broke, or it is shutting down; try "
-                              "again");
+                  no_server ? "the proxy has no server for the call; try again" : kConnectionBroke);
   }
   return absl::UnavailableError(InFlags(text));
 }

@@ -17,6 +17,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/consistency/scan_consistency.h"
 #include "kernels/recon/completeness/opposite_rays.h"
+#include "proto/wire/plausible.h"
 
 namespace isocenter::cli {
 namespace {
@@ -33,7 +34,8 @@ constexpr double kMostCommonShiftPx = 0.2;
 
 /// What a scan's frames say of each other on planes, and along opposite rays.
 struct Findings {
-  bool has_lines = false;  // the frames are line integrals
+  bool has_lines = false;             // the frames are line integrals
+  std::vector<std::string> matrices;  // what is implausible of them, whatever the frames show
   Consistency planes;
   recon::OppositeRaysResult rays;
 };
@@ -68,7 +70,7 @@ class Rays {
 };
 
 std::vector<std::string> WarningsOf(const Findings& findings) {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = findings.matrices;
   if (auto misfit = recon::MisfitText(findings.rays, kMostCommonShiftPx)) {
     warnings.push_back(*std::move(misfit));
   }
@@ -106,6 +108,9 @@ std::optional<std::string> NotJudged(const Findings& findings) {
 /// Of what was judged. Errors: NotPassed for frames that do not agree, and where nothing can be
 /// said of them.
 absl::Status Verdict(const Findings& findings, const std::vector<std::string>& warnings) {
+  if (!warnings.empty() && warnings.size() == findings.matrices.size()) {
+    return flags::NotPassed(absl::StrCat("the matrices are implausible: ", warnings.front()));
+  }
   if (!warnings.empty()) {
     return flags::NotPassed(absl::StrCat("the frames do not agree with each other: ",
                                          warnings.size(), " of the checks warned; ", kCauses));
@@ -167,14 +172,17 @@ nlohmann::ordered_json ToJson(const Options& options, const Findings& findings) 
       {"lines", result.lines},
       {"lines_truncated", result.truncated},
       {"ends_off_air", result.off_air_share}};
-  json["opposite_rays"] = {{"judged", rays.not_judged.empty()},
-                           {"why_not", rays.not_judged},
-                           {"rays", rays.rays},
-                           {"difference", rays.difference},
-                           {"difference_by_chance", rays.by_chance},
-                           {"difference_with_shift", rays.shifted},
-                           {"shift_px", rays.shift_px},
-                           {"shift_sigma_px", rays.shift_sigma_px}};
+  json["opposite_rays"] = {
+      {"judged", rays.not_judged.empty()},
+      {"why_not", rays.not_judged},
+      {"rays", rays.rays},
+      {"difference", rays.difference},
+      {"difference_by_chance", rays.by_chance},
+      {"difference_with_shift", rays.shifted},
+      {"arc_factor", rays.arc_factor},
+      {"difference_with_arc", rays.arc_factor == 1 ? rays.difference : rays.rescaled},
+      {"shift_px", rays.shift_px},
+      {"shift_sigma_px", rays.shift_sigma_px}};
   for (const calibrate::FrameShift& shift : result.shifts) {
     json["frames"].push_back({{"u_px", shift.u_px},
                               {"v_px", shift.v_px},
@@ -228,7 +236,10 @@ absl::Status Check(const Options& options) {
   ISO_RETURN_IF_ERROR(AddFrames(options, source, *scan, rays));
   ThreadPool pool(UsableCores());
   const auto begin = std::chrono::steady_clock::now();
-  Findings findings{.has_lines = source.has_lines()};
+  const Detector& detector = source.detector();
+  Findings findings{
+      .has_lines = source.has_lines(),
+      .matrices = wire::ImplausibleMatrices(trajectory, detector.pitch_u_mm, detector.pitch_v_mm)};
   ISO_ASSIGN_OR_RETURN(findings.planes, scan->Judge(pool));
   findings.rays = rays.Judge();
   const double seconds =
@@ -253,8 +264,9 @@ void AddConsistencyCommand(flags::Command program) {
       "  isocenter consistency raw --calibration room3.isocal\n"
       "Integrals over planes through two sources follow from each of their frames; where they\n"
       "differ, matrices, detector or patient moved, or frames are lost or corrected unlike each\n"
-      "other: the frames do not tell which. Exit code 3: they do not agree, or nothing could be\n"
-      "judged. docs/geometry.md says what is seen, and what is not.");
+      "other: the frames do not tell which. Exit code 3: they do not agree, the matrices are\n"
+      "implausible, or nothing could be judged. docs/geometry.md says what is seen, and what is "
+      "not.");
   command.Add("scan", o.scan, "acquisition of counts or line integrals").Required().Type("SCAN");
   command
       .Add("--matrices", o.matrices,

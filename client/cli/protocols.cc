@@ -79,7 +79,7 @@ void AddProtocolsCommand(flags::Command program) {
       "  isocenter protocols\n"
       "  isocenter protocols fdk_smooth      all of its settings\n"
       "A protocol is a recipe: filter, grid, corrections, what refines the volume. "
-      "docs/configuration.md says how to\nadd one.");
+      "docs/configuration.md says how to add one.");
   command.Add("name", options->name, "print all of this protocol, as for the configuration file")
       .Type("NAME");
   options->json.AddFlag(command);

@@ -419,6 +419,7 @@ absl::Status Simulate(const SimulateOptions& options) {
                                       options.trajectory.kind));
   ISO_RETURN_IF_ERROR(CheckOutputs(options, format, static_cast<int64_t>(trajectory.size())));
   WarningPrinter warnings;
+  if (const auto text = ArcWarning(options.trajectory)) warnings.Print(*text);
   if (const auto text = DisplacementWarning(options.trajectory, trajectory)) warnings.Print(*text);
   ISO_ASSIGN_OR_RETURN(const std::vector<RigidPose> poses,
                        MotionPoses(options.motion, static_cast<int>(trajectory.size())));

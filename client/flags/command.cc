@@ -445,11 +445,9 @@ std::optional<int> Program::Parse(int argc, const char* const* argv) {
     if (!wrong.empty()) return Refuse(wrong);
     const int code = app_->exit(asked);
     std::cout.flush();  // what the parser printed, which shares its file with stdout
-    const absl::Status printed = FlushStandardOutput();
-    if (printed.ok() && std::cout) return code;
-    std::fprintf(
-        stderr, "%s: %s\n", name_.c_str(),
-        printed.ok() ? "cannot write to standard output" : std::string(printed.message()).c_str());
+    const absl::Status printed = FlushStandardOutput(/*failed=*/!std::cout);
+    if (printed.ok()) return code;
+    std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(printed.message()).c_str());
     return 1;
   } catch (const CLI::ParseError& error) {
     wrong = ExplainUsage(*app_, error);

@@ -1,6 +1,9 @@
 #include "client/flags/exit_code.h"
 
 #include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "client/flags/command.h"
 #include "client/flags/incomplete.h"
 #include "client/flags/wrong_usage.h"
@@ -13,6 +16,36 @@ constexpr char kShort[] = "isocenter/falls_short";
 constexpr char kWrongUsage[] = "isocenter/wrong_usage";
 constexpr char kJobFailed[] = "isocenter/job_failed";
 constexpr char kJob[] = "isocenter/job";
+
+constexpr ExitCodeMeaning kMeanings[] = {
+    {kExitDone, "done", ""},
+    {kExitFailed,
+     "failed here: a file, memory, a computation; or the certificates, the name or the port that "
+     "are given do not fit the server",
+     "read the message: what, the value, what is legal; the same call will fail again"},
+    {kExitUsage, "wrong usage: a flag, a value, or flags that mean nothing together",
+     "correct the call"},
+    {kExitShort,
+     "told, but not passed (qa, quality trend, consistency, send of several), or not by all nodes "
+     "(jobs, status, transfers, retry)",
+     "the result is on standard output"},
+    {kExitNotThere, "what was named is not there: a job, protocol, set, destination, node or file",
+     "correct the name"},
+    {kExitRefused,
+     "the service answered that it will not, or could not; another console has taken over the scan "
+     "that stream sent",
+     "read the message; the same call will fail again"},
+    {kExitUnreachable,
+     "no service answers, or it does not take this now: it drains, is full, or was called too "
+     "often",
+     "try again later"},
+    {kExitJobFailed,
+     "the job that was waited for (stream, watch, refine --wait) has failed, was cancelled or "
+     "deleted",
+     "look at the job"},
+    {kExitInterrupted, "ended by Ctrl-C or SIGTERM", ""},
+};
+constexpr size_t kColumns = 90, kIndent = 6;
 
 absl::Status Marked(absl::StatusCode code, absl::string_view message, const char* mark) {
   absl::Status status(code, message);
@@ -75,22 +108,26 @@ ExitCode ExitCodeOf(const absl::Status& status) {
   }
 }
 
+std::span<const ExitCodeMeaning> ExitCodeMeanings() { return kMeanings; }
+
 std::string ExitCodeTable() {
-  return "Exit codes, the same in every command:\n"
-         "  0    done\n"
-         "  1    failed here: a file, memory, a computation; or the certificates, the name or the "
-         "port\n"
-         "       that are given do not fit the server, which waiting does not mend\n"
-         "  2    wrong usage: a flag, a value, or flags that mean nothing together\n"
-         "  3    told, but not passed (qa, quality trend, consistency), or not by all nodes (jobs, "
-         "status, transfers, retry)\n"
-         "  4    what was named is not there: a job, protocol, set, destination, node or file\n"
-         "  5    the service answered that it will not, or could not\n"
-         "  6    no service answers, or it takes this not now (full, draining, too many calls): "
-         "try again "
-         "later\n"
-         "  7    the job that was waited for has failed or was cancelled\n"
-         "  130  ended by Ctrl-C or SIGTERM\n"
+  std::string table = "Exit codes, the same in every command:\n";
+  for (const ExitCodeMeaning& row : kMeanings) {
+    const char* const then = *row.for_script == '\0' ? "" : ". For a script: ";
+    std::string line = absl::StrFormat("  %-3d ", row.code);
+    size_t width = line.size();
+    for (const absl::string_view word :
+         absl::StrSplit(absl::StrCat(row.means, then, row.for_script), ' ')) {
+      if (width + 1 + word.size() > kColumns) {
+        absl::StrAppend(&line, "\n", std::string(kIndent, ' '));
+        width = kIndent;
+      }
+      absl::StrAppend(&line, " ", word);
+      width += 1 + word.size();
+    }
+    absl::StrAppend(&table, line, "\n");
+  }
+  return table +
          "With --json (to standard output) a command that ends with another code than 0 and has "
          "not\n"
          "written its document writes {\"error\": {\"code\", \"message\", \"hint\", "

@@ -1,6 +1,7 @@
 // What a program's exit code says: one table for all commands.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "absl/status/status.h"
@@ -25,7 +26,15 @@ ExitCode ExitCodeOf(const absl::Status& status);
 
 /// What `help` takes besides commands.
 inline constexpr char kExitCodesTopic[] = "exit-codes";
-/// The table, for `isocenter help exit-codes`: a line for each code.
+/// A row of the table.
+struct ExitCodeMeaning {
+  ExitCode code;
+  const char* means;
+  const char* for_script;  // what to do; empty: nothing
+};
+/// Of all codes; docs/user-guide/console.md has the same words.
+std::span<const ExitCodeMeaning> ExitCodeMeanings();
+/// The table, for `isocenter help exit-codes`.
 std::string ExitCodeTable();
 
 /// Payload of errors that a service has answered, in difference to those that arose here.

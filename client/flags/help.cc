@@ -114,7 +114,10 @@ std::string Name(const CLI::Option& option) {
 
 std::string NamesOf(const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : options) names.push_back(option->get_name());
+  for (const CLI::Option* option : options) {
+    const std::string name = option->get_name();
+    names.push_back(option->get_positional() ? Upper(name) : name);
+  }
   std::ranges::sort(names);
   return absl::StrJoin(names, ", ");
 }

@@ -23,9 +23,11 @@ void HoldStandardDescriptors() {
   }
 }
 
-absl::Status FlushStandardOutput() {
+absl::Status FlushStandardOutput(bool failed) {
+  const int before = failed ? errno : 0;
   errno = 0;
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return absl::OkStatus();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && !failed) return absl::OkStatus();
+  if (errno == 0) errno = before;
   const int flags = fcntl(STDOUT_FILENO, F_GETFL);
   if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
     return absl::ResourceExhaustedError("standard output is closed");

@@ -13,8 +13,9 @@ namespace isocenter::flags {
 void HoldStandardDescriptors();
 
 /// Whether all that was printed has gone where it should: a full disk or a closed pipe there must
-/// not look like success. Errors: RESOURCE_EXHAUSTED.
-absl::Status FlushStandardOutput();
+/// not look like success. `failed`: what was printed by another way has not. Errors:
+/// RESOURCE_EXHAUSTED.
+absl::Status FlushStandardOutput(bool failed = false);
 
 /// Prints the document of a command, which standard output then has for itself: what goes wrong
 /// later adds none (flags/error_document.h). Errors: as above.

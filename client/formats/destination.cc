@@ -54,7 +54,14 @@ absl::Status CheckPlace(const Destination& to, const fs::path& directory) {
         Named(to), ", but ", directory.string(), " cannot be written to: ", std::strerror(errno)));
   }
   struct statvfs disk {};
-  if (to.bytes == 0 || statvfs(directory.c_str(), &disk) != 0) return absl::OkStatus();
+  if (statvfs(directory.c_str(), &disk) != 0) return absl::OkStatus();
+  const size_t name_bytes = to.path.filename().native().size();
+  if (name_bytes > disk.f_namemax) {
+    return absl::InvalidArgumentError(absl::StrCat(Named(to), ", whose name has ", name_bytes,
+                                                   " bytes; legal are at most ", disk.f_namemax,
+                                                   " for a name there"));
+  }
+  if (to.bytes == 0) return absl::OkStatus();
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
   if (to.bytes <= free) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(Named(to), ", which needs ", BytesText(to.bytes),

@@ -47,8 +47,8 @@ Sentences WarningsOf(const isocenter_plan& plan, const ops::RawFrames& frames) {
   }
   if (refinement != nullptr) {
     const bool alone = refinement->settings.surroundings_factor == 0;
-    for (const std::string& text :
-         recon::BeyondGridTexts(scan, recon::GridWithSurroundings(*refinement))) {
+    for (const std::string& text : recon::BeyondGridTexts(
+             scan, recon::GridWithSurroundings(*refinement), recon::SurroundedGrid(*refinement))) {
       sentences.push_back(absl::StrCat(text, alone ? " (surroundings_factor 4)" : ""));
     }
   }

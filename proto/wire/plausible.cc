@@ -120,6 +120,16 @@ std::optional<std::string> CornerAtIsocenter(absl::string_view field, const v1::
                       field, ".centered to be true?");
 }
 
+std::vector<std::string> ImplausibleMatrices(const Trajectory& trajectory, double pitch_u_mm,
+                                             double pitch_v_mm) {
+  std::vector<std::string> doubts;
+  if (auto doubt = StepDoubt(StepsOf(trajectory))) doubts.push_back(*std::move(doubt));
+  if (auto doubt = PixelDoubt(trajectory, pitch_u_mm, pitch_v_mm)) {
+    doubts.push_back(*std::move(doubt));
+  }
+  return doubts;
+}
+
 std::vector<std::string> ImplausibleFields(const v1::AcquisitionHeader& header,
                                            const Trajectory& trajectory, absl::Time now) {
   Doubts doubts;
@@ -138,9 +148,9 @@ std::vector<std::string> ImplausibleFields(const v1::AcquisitionHeader& header,
   doubts.Date("patient_study.study_date", study.study_date(), absl::CivilDay(1990, 1, 1), tomorrow);
   doubts.Date("patient_study.patient_birth_date", study.patient_birth_date(),
               absl::CivilDay(1900, 1, 2), tomorrow);
-  if (auto doubt = StepDoubt(StepsOf(trajectory))) doubts.list.push_back(*std::move(doubt));
-  if (auto doubt = PixelDoubt(trajectory, detector.pitch_u_mm(), detector.pitch_v_mm())) {
-    doubts.list.push_back(*std::move(doubt));
+  for (std::string& doubt :
+       ImplausibleMatrices(trajectory, detector.pitch_u_mm(), detector.pitch_v_mm())) {
+    doubts.list.push_back(std::move(doubt));
   }
   return doubts.list;
 }

@@ -16,6 +16,12 @@ namespace isocenter::wire {
 /// where it lies. `field`: of the grid, "grid".
 std::optional<std::string> CornerAtIsocenter(absl::string_view field, const v1::VolumeGrid& grid);
 
+/// What matrices themselves tell: frames of which views are missing in between, and pixels whose
+/// sides have another ratio than the pitches. No frame tells whether both pitches are wrong alike,
+/// and no volume depends on it. `trajectory`: in millimetres.
+std::vector<std::string> ImplausibleMatrices(const Trajectory& trajectory, double pitch_u_mm,
+                                             double pitch_v_mm);
+
 /// A sentence for each field of a legal header whose value no C-arm has, with the value and what is
 /// plausible: a detector that is not 20 to 1000 mm wide and 5 to 1000 mm high, a tube voltage
 /// beyond 40 to 150 kV, a source beyond 300 to 2000 mm from the isocentre, more than 500 frames in

@@ -138,6 +138,29 @@ TEST_F(QaTest, ConstancyPassesAndFails) {
   EXPECT_THAT(wide.err, Not(HasSubstr("noise_hu")));
 }
 
+TEST_F(QaTest, ABaselineWithWidthsOfLessThanASliceSaysHowToMakeItAnew) {
+  ScanRecipe sharp = Recipe(0, 0);
+  sharp.blur_mm = 0.3;
+  MadeScan scan = quality::MakeScan("quality", 80, sharp);
+  quality::AddNoise(Recipe(40, 1), scan);
+  const std::string today = Write("sharp.mha", scan);
+  const std::string old_file = Path("old.json");
+  ASSERT_EQ(RunCommand({"qa", today, "--json", old_file}).exit_code, 0);
+  auto old = nlohmann::json::parse(ReadBytes(old_file));
+  ASSERT_TRUE(std::isnan(Value(old, "slice_fwhm_mm")));
+  old["measures"].push_back({{"name", "slice_fwhm_mm"}, {"value", 0.9}, {"tolerance", 0.2}});
+  old.erase("checksum");
+  std::ofstream(old_file) << old;
+  MadeScan again = quality::MakeScan("quality", 80, sharp);
+  quality::AddNoise(Recipe(40, 2), again);
+  const Outcome outcome = RunCommand({"qa", Write("again.mha", again), "--baseline", old_file});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("the baseline has slice_fwhm_mm of less than one slice (1.4 "
+                                     "mm), which is not measured any more: make the baseline anew "
+                                     "of the accepted scan with `isocenter qa ACCEPTED --json " +
+                                     old_file + "`"));
+}
+
 /// Files that tell how they were made.
 TEST_F(QaTest, ConditionsAreComparedAndFramesKnown) {
   const auto scan = [&](const char* name, uint64_t seed, formats::VolumeFacts facts) {

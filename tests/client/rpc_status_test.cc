@@ -64,6 +64,14 @@ TEST(RpcStatusTest, SaysWhatToLookAtWhenNoServerAnswered) {
               HasSubstr("10.0.0.1:1 is a web server"));
 }
 
+TEST(RpcStatusTest, AServerThatIsGoneBeforeItAnsweredHasBrokenTheConnection) {
+  const absl::Status gone = Answer(grpc::StatusCode::UNKNOWN, "No status received");
+  EXPECT_EQ(gone.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(BreakOf(gone), Break::kConnection);
+  EXPECT_EQ(flags::ExitCodeOf(gone), flags::kExitUnreachable);
+  EXPECT_THAT(Message(gone), HasSubstr("the connection to the server broke"));
+}
+
 TEST(RpcStatusTest, WhatStaysIsNotCalledAgain) {
   const std::string failed = "failed to connect to all addresses; last error: UNKNOWN: ";
   for (const char* text : {"certificate verify failed", "Peer name a is not in peer certificate",

@@ -312,6 +312,52 @@ TEST(Slips, InFilesThatPeopleWriteAreToldAllAtOnce) {
   }
 }
 
+TEST(Slips, AnArcInRadiansIsAskedAbout) {
+  TemporaryDirectory directory;
+  const auto simulate = [&](const char* name, const char* arc_deg) {
+    return RunCommand({"simulate", "--phantom", "head", "--out", directory / name, "--frames", "4",
+                       "--detector", "8x8", "--arc-deg", arc_deg});
+  };
+  const Outcome outcome = simulate("a", "3.491");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("--arc-deg is 3.491, of which no volume can be made"));
+  EXPECT_THAT(outcome.err, HasSubstr("was it given in radians? These are 200 degrees"));
+  EXPECT_THAT(simulate("b", "200").err, Not(HasSubstr("radians")));
+}
+
+// Before hours are spent on what then has no place.
+TEST(Slips, ANameThatIsTooLongIsToldAtOnce) {
+  const std::string name = std::string(300, 'a') + ".mha";
+  TemporaryDirectory directory;
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--out", directory / "b", "--frames", "4",
+                        "--detector", "8x8"})
+                .exit_code,
+            0);
+  for (const Outcome& told :
+       {RunCommand({"reconstruct", directory / "b", "--out", directory / name}),
+        RunCommand({"simulate", "--phantom", "head", "--out", directory / name.substr(0, 300)})}) {
+    EXPECT_EQ(told.exit_code, 1) << told.err;
+    EXPECT_THAT(told.err, HasSubstr("bytes; legal are at most 255 for a name there"));
+    EXPECT_THAT(told.err, Not(HasSubstr("rays")));
+  }
+}
+
+TEST(Slips, AnEmptyFileIsNamed) {
+  TemporaryDirectory directory;
+  for (const char* name : {"empty.dcm", "empty.rct", "empty.mha", "empty.nii"}) {
+    const std::string file = directory / name;
+    WriteBytes(file, "");
+    const bool volume = std::string(name).find("mha") != std::string::npos ||
+                        std::string(name).find("nii") != std::string::npos;
+    const Outcome outcome = volume
+                                ? RunCommand({"compare", file, "--phantom", "head"})
+                                : RunCommand({"reconstruct", file, "--out", directory / "v.mha"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(file));
+    EXPECT_THAT(outcome.err, HasSubstr("0 bytes"));
+  }
+}
+
 TEST(Slips, HelpOfACommandIsFoundByEitherWay) {
   for (const char* command : {"jobs", "stream"}) {
     const Outcome outcome = RunCommand({"help", command});

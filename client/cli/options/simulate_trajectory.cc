@@ -153,6 +153,17 @@ absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
   return trajectory;
 }
 
+std::optional<std::string> ArcWarning(const TrajectoryChoice& choice) {
+  const double arc_deg = choice.arc_deg.value_or(kShortScanDeg);
+  if (absl::EndsWithIgnoreCase(choice.kind, ".csv") || std::abs(arc_deg) > 2 * kPi) {
+    return std::nullopt;
+  }
+  return absl::StrFormat(
+      "--arc-deg is %g, of which no volume can be made; usual is 180 to 360 degrees: was it given "
+      "in radians? These are %.4g degrees",
+      arc_deg, RadiansToDegrees(arc_deg));
+}
+
 std::optional<std::string> DisplacementWarning(const TrajectoryChoice& choice,
                                                const Trajectory& trajectory) {
   if (std::abs(choice.displacement_px) < 1 || CoversCircle(trajectory)) return std::nullopt;

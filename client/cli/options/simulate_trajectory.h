@@ -31,6 +31,9 @@ struct TrajectoryChoice {
 /// Errors: those of kernels/geometry/trajectory.h, in the words of the flags.
 absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice, const Detector& detector);
 
+/// Why an arc was hardly meant in degrees; nothing where it may be.
+std::optional<std::string> ArcWarning(const TrajectoryChoice& choice);
+
 /// What a displaced detector lacks on an arc that is no full turn; nothing where it lacks nothing.
 std::optional<std::string> DisplacementWarning(const TrajectoryChoice& choice,
                                                const Trajectory& trajectory);

@@ -290,11 +290,33 @@ absl::Status Report(const Options& options, const Findings& found) {
   return formats::WriteText(options.report, html);
 }
 
-absl::Status Judge(const Findings& found) {
+/// What to do where the baseline has widths of less than one slice, which no scan passes any more;
+/// else empty.
+std::string OldWidthsText(const Options& options, const Findings& found) {
+  const double slice_mm = found.scan.volume.grid.spacing.z;
+  std::vector<std::string> names;
+  for (const Verdict& verdict : found.verdicts) {
+    const bool is_width = verdict.name == "slice_fwhm_mm" || verdict.name == "ramp_fwhm_mm";
+    if (is_width && !verdict.value && verdict.baseline < slice_mm) names.push_back(verdict.name);
+  }
+  if (names.empty()) return "";
+  const std::string anew =
+      options.baseline.empty()
+          ? "isocenter qa --job ACCEPTED --record --as-baseline --replaces BASELINE, of which "
+            "isocenter quality list has the id"
+          : absl::StrCat("isocenter qa ACCEPTED --json ", options.baseline);
+  return absl::StrFormat(
+      "; the baseline has %s of less than one slice (%.3g mm), which is not measured any more: "
+      "make "
+      "the baseline anew of the accepted scan with `%s`",
+      absl::StrJoin(names, ", "), slice_mm, anew);
+}
+
+absl::Status Judge(const Options& options, const Findings& found) {
   const std::string constancy = ConstancyText(found.verdicts), limits = LimitsText(found.limits);
   if (constancy.empty() && limits.empty()) return absl::OkStatus();
-  return flags::NotPassed(
-      absl::StrCat(constancy, constancy.empty() || limits.empty() ? "" : "; ", limits));
+  return flags::NotPassed(absl::StrCat(constancy, OldWidthsText(options, found),
+                                       constancy.empty() || limits.empty() ? "" : "; ", limits));
 }
 
 /// Of what is taken for water. Raw counts make hundreds of HU of it, but never air.
@@ -370,7 +392,7 @@ absl::Status Qa(const Options& options) {
     found.not_judged = NotJudged(baseline.measures.empty() ? found.measures : baseline.measures);
   }
   ISO_RETURN_IF_ERROR(Report(options, found));
-  return Judge(found);
+  return Judge(options, found);
 }
 
 void AddServerPart(flags::Command command, Options& o) {

@@ -37,6 +37,7 @@
 #include "kernels/geometry/motion_curve.h"
 #include "kernels/geometry/patient_position.h"
 #include "kernels/ops/calibration_scope.h"
+#include "kernels/recon/completeness/decadic_logarithm.h"
 #include "kernels/recon/completeness/whole_scan.h"
 #include "kernels/recon/iterative/surroundings.h"
 #include "kernels/recon/plan_text.h"
@@ -204,7 +205,8 @@ void WarnOfLargeObject(const Plan& plan, const LocalFrames& frames, Scan& scan) 
   if (refinement == nullptr) return;
   const bool alone = refinement->settings.surroundings_factor == 0;
   for (const std::string& text :
-       recon::BeyondGridTexts(AllOf(scan, frames), recon::GridWithSurroundings(*refinement))) {
+       recon::BeyondGridTexts(AllOf(scan, frames), recon::GridWithSurroundings(*refinement),
+                              recon::SurroundedGrid(*refinement))) {
     scan.warnings.push_back(absl::StrCat(text, alone ? " (--surroundings 4)" : ""));
     PrintWarnings(std::span(scan.warnings).last(1));
   }
@@ -255,6 +257,12 @@ absl::Status ReconstructVolume(const ReconstructOptions& options, const Scan& sc
                                             *devices[0], voxels));
     outcome.findings.push_back(recon::ToText(rings));
     std::fprintf(stderr, "isocenter: %s\n", outcome.findings.back().c_str());
+  }
+  if (scan.acquisition.pixel_type == recon::PixelType::kFloat32LineIntegrals) {
+    if (auto decadic = recon::DecadicLogarithmText({volume.voxels.data(), scan.grid.shape()})) {
+      outcome.warnings.push_back(*std::move(decadic));
+      PrintWarnings(std::span(outcome.warnings).last(1));
+    }
   }
   const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
   ISO_RETURN_IF_ERROR(formats::WriteVolume(options.out, volume));

@@ -190,7 +190,9 @@ std::vector<std::string> DoubtsOf(const XaAttributes& run, const Detector& detec
 absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& path,
                                                   const std::filesystem::path& matrices,
                                                   std::optional<double> i0_counts) {
-  ISO_RETURN_IF_ERROR(CheckDicomFile(path));
+  if (const absl::Status bounded = CheckDicomFile(path); !bounded.ok()) {
+    return absl::Status(bounded.code(), absl::StrCat(path.string(), ": ", bounded.message()));
+  }
   auto file = std::make_unique<DcmFileFormat>();
   if (const OFCondition loaded = file->loadFile(path.c_str()); loaded.bad()) {
     return absl::InvalidArgumentError(absl::StrCat("not a DICOM file: ", loaded.text()));

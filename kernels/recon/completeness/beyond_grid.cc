@@ -82,16 +82,30 @@ void BeyondGrid::Views::Count(const Rows& rows, double share) {
   most_line = std::max(most_line, rows.most_line);
 }
 
-BeyondGrid::BeyondGrid(const Acquisition& acquisition, const VolumeGrid& grid)
-    : acquisition_(acquisition), grid_(grid), columns_(OutermostColumns(acquisition.detector)) {}
+BeyondGrid::BeyondGrid(const Acquisition& acquisition, const VolumeGrid& grid,
+                       const std::optional<Surrounded>& surrounded)
+    : acquisition_(acquisition),
+      grid_(grid),
+      low_(surrounded && surrounded->grid.nz < kLeastCoarse * surrounded->factor ? surrounded
+                                                                                 : std::nullopt),
+      columns_(OutermostColumns(acquisition.detector)) {}
 
 void BeyondGrid::Add(const ProjectionMatrix& matrix, const ops::RawFrames& frames, int view,
                      double dose) {
+  const Looked all = LookAt(grid_, matrix, frames, view, dose);
+  wide_.Count(all.beside, kRows);
+  long_.Count(all.past, kRowsPastEnds);
+  if (!low_) return;
+  past_low_.Count(LookAt(low_->grid, matrix, frames, view, dose).past, kRowsPastEnds);
+}
+
+BeyondGrid::Looked BeyondGrid::LookAt(const VolumeGrid& grid, const ProjectionMatrix& matrix,
+                                      const ops::RawFrames& frames, int view, double dose) const {
   using Place = RaysInGrid::Place;
-  const RaysInGrid rays(matrix, grid_);
+  const RaysInGrid rays(matrix, grid);
   const Detector& detector = acquisition_.detector;
   const int looked_at = std::min(kLookedAt, detector.rows);
-  Rows beside, past;
+  Looked looked;
   for (int i = 0; i < looked_at; ++i) {
     const int v = (2 * i + 1) * detector.rows / (2 * looked_at);
     const FrameRow row = RowOf(frames, view, v);
@@ -105,11 +119,10 @@ void BeyondGrid::Add(const ProjectionMatrix& matrix, const ops::RawFrames& frame
       most = std::max(std::max(most, 0.0),
                       LineOf(acquisition_, SumOf(acquisition_, row, u, columns_), dose));
     }
-    if (beside_line >= 0) beside.Count(beside_line);
-    if (std::max(inside_line, past_line) > kLine) past.Count(past_line);
+    if (beside_line >= 0) looked.beside.Count(beside_line);
+    if (std::max(inside_line, past_line) > kLine) looked.past.Count(past_line);
   }
-  wide_.Count(beside, kRows);
-  long_.Count(past, kRowsPastEnds);
+  return looked;
 }
 
 std::vector<std::string> BeyondGrid::Texts() const {
@@ -131,6 +144,18 @@ std::vector<std::string> BeyondGrid::Texts() const {
         "few, stand for what lies beyond them, too, and may be wrong by hundreds of HU; a grid "
         "with more slices is right, surroundings in coarse voxels are better than nothing",
         long_.views, views, long_.most_line, 100 * kRowsPastEnds, kLine));
+  }
+  if (past_low_.views > kViews * views) {
+    texts.push_back(absl::StrFormat(
+        "the grid has %d slices, and in %d of %d views rays that pass above or below them have "
+        "line integrals of up to %.1f; expected are at most %.1f, or %d slices and more: the "
+        "object "
+        "is longer than the grid, and what surrounds it is in voxels %d times as coarse, whose "
+        "errors the grid's first and last slices, or all where there are few, take over: tens to "
+        "hundreds of HU; a grid with more slices is right, surroundings that are less coarse are "
+        "better",
+        low_->grid.nz, past_low_.views, views, past_low_.most_line, kLine,
+        kLeastCoarse * low_->factor, low_->factor));
   }
   return texts;
 }

@@ -2,6 +2,7 @@
 // with.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,16 +24,26 @@ namespace isocenter::recon {
 /// Line integrals are those of CutRows. Not thread-safe. Filtered back-projection does not mind;
 /// iterative methods let voxels inside stand for what is outside, and are wrong by hundreds of HU
 /// in the middle (docs/iterative.md).
+///
+/// Coarse voxels around a grid do not know where the object's edges are, and a grid that is only a
+/// few of them high takes what they are wrong by: with kLeastCoarse of them the middle is right.
 class BeyondGrid {
  public:
+  /// Of the result, where voxels that are `factor` times as coarse surround it.
+  struct Surrounded {
+    VolumeGrid grid;
+    int factor = 1;
+  };
   static constexpr double kLine = 0.5;  // 25 mm of water
   static constexpr double kRows = 0.25;
   static constexpr double kRowsPastEnds = 0.2;
   static constexpr double kViews = 0.1;
+  static constexpr int kLeastCoarse = 6;
 
   /// `acquisition`: valid; must outlive this. `grid`: all that voxels stand for, with their
-  /// surroundings.
-  BeyondGrid(const Acquisition& acquisition, const VolumeGrid& grid);
+  /// surroundings. `surrounded`: what they surround.
+  BeyondGrid(const Acquisition& acquisition, const VolumeGrid& grid,
+             const std::optional<Surrounded>& surrounded = std::nullopt);
 
   /// A view of `frames` (by its index there), each once. `matrix`: normalised. `dose`: what the
   /// frame tells; 0: nothing.
@@ -48,6 +59,12 @@ class BeyondGrid {
     double most_line = 0;
     void Count(double line);
   };
+  /// Of a view and a grid: rays beside it, and those past its ends.
+  struct Looked {
+    Rows beside, past;
+  };
+  Looked LookAt(const VolumeGrid& grid, const ProjectionMatrix& matrix,
+                const ops::RawFrames& frames, int view, double dose) const;
   /// Of the scan.
   struct Views {
     int views = 0;
@@ -57,8 +74,9 @@ class BeyondGrid {
 
   const Acquisition& acquisition_;
   const VolumeGrid grid_;
-  const int columns_;  // that are looked at together
-  Views wide_, long_;
+  const std::optional<Surrounded> low_;  // that is fewer coarse voxels high than kLeastCoarse
+  const int columns_;                    // that are looked at together
+  Views wide_, long_, past_low_;
 };
 
 }  // namespace isocenter::recon

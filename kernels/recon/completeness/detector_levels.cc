@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <limits>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 
@@ -17,6 +19,24 @@ constexpr float kLeastCut = 0.1F;  // a line integral: below it is air, which ma
 template <class T>
 std::span<const T> PixelsOf(const FrameRow& row) {
   return {reinterpret_cast<const T*>(row.pixels.data()), row.pixels.size() / sizeof(T)};
+}
+
+constexpr double kMostHot = 0.001;  // of the pixels
+
+/// The highest count but for `most_hot` pixels, which may be defects above all others.
+int HighestOf(std::span<const FrameRow> rows, size_t most_hot) {
+  std::vector<uint16_t> top;  // a heap whose first is its least
+  for (const FrameRow& row : rows) {
+    for (const uint16_t count : PixelsOf<uint16_t>(row)) {
+      if (top.size() > most_hot && count <= top.front()) continue;
+      top.push_back(count);
+      std::ranges::push_heap(top, std::greater());
+      if (top.size() <= most_hot + 1) continue;
+      std::ranges::pop_heap(top, std::greater());
+      top.pop_back();
+    }
+  }
+  return top.front();
 }
 
 /// Whether pixels below `highest` have noise: second differences along a row, of which one is as
@@ -121,20 +141,21 @@ DetectorLevels::Levels DetectorLevels::Look(std::span<const FrameRow> rows) cons
 
 DetectorLevels::Levels DetectorLevels::OfCounts(std::span<const FrameRow> rows) const {
   Levels levels;
-  int lowest = 65535, highest = 0;
+  int lowest = 65535, brightest = 0;
   int64_t pixels = 0, silent = 0;
   for (const FrameRow& row : rows) {
     for (const uint16_t count : PixelsOf<uint16_t>(row)) {
       ++pixels;
       lowest = std::min<int>(lowest, count);
-      highest = std::max<int>(highest, count);
+      brightest = std::max<int>(brightest, count);
       silent += count == 0;
     }
   }
   if (pixels == 0) return levels;
+  const int highest = HighestOf(rows, static_cast<size_t>(kMostHot * static_cast<double>(pixels)));
   levels.highest = highest;
   levels.silent = static_cast<double>(silent) / static_cast<double>(pixels);
-  levels.is_constant = lowest == highest;
+  levels.is_constant = lowest == brightest;
   const auto share = [pixels](int64_t part) {
     return static_cast<double>(part) / static_cast<double>(pixels);
   };

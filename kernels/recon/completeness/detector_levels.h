@@ -11,10 +11,10 @@
 namespace isocenter::recon {
 
 /// What some rows of each frame say of the detector. Overexposed are counts at the full scale of
-/// the calibration; without one, the frame's highest count where many pixels have it and it is
-/// brighter than air may be, or where they lie in long runs and others have noise: no exposure
-/// gives so many pixels one count. Of line integrals, many that are the highest have been cut off
-/// there. Thread-safe.
+/// the calibration; without one, the frame's highest count but for hot pixels where many pixels
+/// have it and it is brighter than air may be, or where they lie in long runs and others have
+/// noise: no exposure gives so many pixels one count. Of line integrals, many that are the highest
+/// have been cut off there. Thread-safe.
 class DetectorLevels {
  public:
   static constexpr double kMost = 0.01;       // of the pixels that are looked at

@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/orbit_axis.h"
+#include "kernels/geometry/rigid_motion.h"
 #include "kernels/geometry/source_position.h"
 #include "kernels/recon/completeness/row_lines.h"
 
@@ -35,9 +37,14 @@ constexpr double kMostLeft = 0.5;
 constexpr double kLeastSigmas = 5;
 // Random orders of which chance is the mean: of few rays so many, of many as many as have these
 // rays together, since a volume waits for the answer.
-constexpr size_t kMostOrders = 8, kRaysByChance = 16000;
+constexpr size_t kRaysByChance = 16000;
 // Line integrals by which a column differs from its neighbours in the middle of all views; gains
 // that are not corrected are less, averaged over the rows that are read.
+// Arcs that are tried, where frames differ by more than noise or this share of chance: by steps of
+// half a degree of 200 in the place of rays.
+constexpr double kArcStep = 0.005, kLittleOfChance = 0.003;
+constexpr int kArcSteps = 12;
+constexpr size_t kOrdersOfArc = 2;
 constexpr float kMostBend = 0.1F;
 constexpr size_t kMostBends = 64;  // views that are looked at for it, from all over the scan
 
@@ -57,6 +64,40 @@ std::optional<std::pair<double, double>> PlaceOf(const ProjectionMatrix& matrix,
   const bool on = u >= 0 && u <= detector.columns - 1 && v >= 0 && v <= detector.rows - 1;
   if (!on) return std::nullopt;
   return std::pair(u, v);
+}
+
+/// Angles of the sources about their axis, from the first on and without jumps.
+struct SourceTurns {
+  Vec3 axis;
+  std::vector<double> angles;
+};
+
+std::optional<SourceTurns> TurnsOf(const Trajectory& trajectory) {
+  const absl::StatusOr<Vec3> axis = OrbitAxis(trajectory);
+  if (!axis.ok()) return std::nullopt;
+  SourceTurns turns{.axis = *axis};
+  Vec3 before;
+  for (const Vec3& source : SourcesOf(trajectory)) {
+    const Vec3 in_plane = source - Dot(source, *axis) * *axis;
+    const double step = turns.angles.empty() ? 0
+                                             : std::atan2(Dot(Cross(before, in_plane), *axis),
+                                                          Dot(before, in_plane));
+    turns.angles.push_back(turns.angles.empty() ? 0 : turns.angles.back() + step);
+    before = in_plane;
+  }
+  return turns;
+}
+
+/// Every matrix turned about the axis so that the arc is `factor` times as long, and has its middle
+/// where it was.
+Trajectory Rescaled(const Trajectory& trajectory, const SourceTurns& turns, double factor) {
+  const double middle = 0.5 * (turns.angles.front() + turns.angles.back());
+  Trajectory rescaled;
+  for (size_t view = 0; view < trajectory.size(); ++view) {
+    const double turn = (factor - 1) * (turns.angles[view] - middle);
+    rescaled.push_back(Times(trajectory[view], TransformOf({.turn_rad = -turn * turns.axis})));
+  }
+  return rescaled;
 }
 
 /// Whether frames look different from different sides. Squared differences, the second of noise.
@@ -333,7 +374,8 @@ double OppositeRays::Noise() const {
   return sigma * sigma / 6;
 }
 
-double OppositeRays::ByChance(const std::vector<Pair>& pairs, Reading reading) const {
+double OppositeRays::ByChance(const std::vector<Pair>& pairs, Reading reading,
+                              size_t most_orders) const {
   // Frames that see no other source were not read.
   std::vector<int> read;
   for (size_t view = 0; view < profiles_.size(); ++view) {
@@ -341,7 +383,7 @@ double OppositeRays::ByChance(const std::vector<Pair>& pairs, Reading reading) c
   }
   std::mt19937 random(1);  // the same orders each time
   std::vector<int> order = read;
-  const size_t orders = std::clamp(kRaysByChance / pairs.size(), size_t{1}, kMostOrders);
+  const size_t orders = std::clamp(kRaysByChance / pairs.size(), size_t{1}, most_orders);
   double sum = 0;
   for (size_t n = 0; n < orders; ++n) {
     for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random() % k]);
@@ -349,6 +391,39 @@ double OppositeRays::ByChance(const std::vector<Pair>& pairs, Reading reading) c
     sum += FitOf(pairs, reading).difference;
   }
   return sum / static_cast<double>(orders);
+}
+
+void OppositeRays::FindArc(const Trajectory& trajectory, const std::vector<Pair>& pairs,
+                           const Reading& reading, OppositeRaysResult& result) const {
+  const std::optional<SourceTurns> turns = TurnsOf(trajectory);
+  if (!turns) return;
+  const auto share = [&](const std::vector<Pair>& of, const Fit& fit) {
+    return fit.difference / ByChance(of, reading, kOrdersOfArc);
+  };
+  const double as_is = share(pairs, FitOf(pairs, reading));
+  const auto share_at = [&](int step) -> std::optional<double> {
+    const Trajectory other = Rescaled(trajectory, *turns, 1 + step * kArcStep);
+    const std::vector<Pair> of = result.between_frames ? PairsBetween(other) : PairsOf(other);
+    const Fit fit = FitOf(of, reading);
+    // Few rays at the fan's edges see little of the object.
+    if (fit.rays < std::max<int64_t>(kLeastRays, result.rays / 4)) return std::nullopt;
+    return share(of, fit);
+  };
+  int best = 0;
+  double least = as_is;
+  for (int step = -kArcSteps; step <= kArcSteps; ++step) {
+    const std::optional<double> there = step == 0 ? as_is : share_at(step);
+    if (!there || *there >= least) continue;
+    least = *there;
+    best = step;
+  }
+  const auto before = share_at(best - 1), after = share_at(best + 1);
+  double between = 0;
+  if (before && after && *before + *after > 2 * least) {
+    between = 0.5 * (*before - *after) / (*before + *after - 2 * least);
+  }
+  result.arc_factor = 1 + (best + std::clamp(between, -0.5, 0.5)) * kArcStep;
+  result.rescaled = result.difference * std::sqrt(least / as_is);
 }
 
 OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
@@ -385,6 +460,12 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   result.shift_px = reading.shift_px;
   result.shift_sigma_px = shifted.step_sigma_px;
   result.shifted = std::sqrt(shifted.difference);
+  reading.shift_px = 0;
+  const double chance = result.by_chance * result.by_chance;
+  const double expected = std::max(kLeastOverNoise * noise, kLittleOfChance * chance);
+  if (as_is.difference > expected && TellsOrder(chance, noise)) {
+    FindArc(trajectory, pairs, reading, result);
+  }
   return result;
 }
 
@@ -406,6 +487,17 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
         "are mirrored",
         differ, std::sqrt(other),
         in_time ? "the frames in reversed order" : "the columns in reversed order");
+  }
+  if (tells_order && std::abs(result.arc_factor - 1) > OppositeRays::kMostArcError &&
+      squared(result.rescaled) < kMostLeft * std::min(as_is, squared(result.shifted))) {
+    return absl::StrFormat(
+        "the frames do not fit their matrices: opposite rays agree best where the arc is %.1f %% "
+        "%s than the matrices say (they differ by %.3f there, and by %.3f as it is); legal is "
+        "within %g %%. Any of these does that: angles or the frame rate are off, views are "
+        "missing, "
+        "the matrices are of another scan, the patient turned",
+        100 * std::abs(result.arc_factor - 1), result.arc_factor > 1 ? "longer" : "shorter",
+        result.rescaled, result.difference, 100 * OppositeRays::kMostArcError);
   }
   const bool explained = squared(result.shifted) < kMostLeft * as_is;
   if (explained && std::abs(result.shift_px) > most_shift_px &&

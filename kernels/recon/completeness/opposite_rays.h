@@ -30,6 +30,11 @@ struct OppositeRaysResult {
   /// difference with that.
   double shift_px = 0, shift_sigma_px = 0;
   double shifted = 0;
+  /// By what factor the arc is longer than the matrices say where frames agree best, and the
+  /// difference with that: what it would be of the rays that the matrices have. 1: not looked for,
+  /// as frames agree.
+  double arc_factor = 1;
+  double rescaled = 0;
 };
 
 /// The line through the sources of two frames is a ray of both, and its line integral the same from
@@ -39,8 +44,11 @@ struct OppositeRaysResult {
 /// assumed of the orbit but that sources see each other's place on the detector.
 ///
 /// A shift of all frames along their rows, as a principal point that is wrong, moves opposite rays
-/// apart, which planes through two sources (kernels/calibrate/consistency) hardly see. Matrices
-/// that are turned all together about the axis fit as well as the right ones: the volume is turned.
+/// apart, which planes through two sources (kernels/calibrate/consistency) hardly see. So does an
+/// arc that is longer or shorter than the matrices say, as of a motor that was faster: it turns
+/// rays of the same distance from the axis against each other, which an object that is not round
+/// tells. Matrices that are turned all together about the axis fit as well as the right ones: the
+/// volume is turned.
 ///
 /// Line integrals are of raw counts, or divided by the air of the calibration; offsets between
 /// frames (doses) do not matter, nor does what is the same in all frames and on both sides. Keeps
@@ -50,6 +58,7 @@ class OppositeRays {
   /// Of the squared difference by chance.
   static constexpr double kMostOfChance = 0.1;
   static constexpr double kMostShiftPx = 0.5;
+  static constexpr double kMostArcError = 0.01;  // of the arc
 
   /// `acquisition`: valid, and must outlive this.
   explicit OppositeRays(const Acquisition& acquisition);
@@ -65,6 +74,9 @@ class OppositeRays {
   OppositeRaysResult Judge(const Trajectory& trajectory) const;
 
  private:
+  // Random orders of which chance is the mean, at most.
+  static constexpr size_t kMostOrders = 8;
+
   /// Line integrals of a view along the line on which other sources stand.
   struct Profile {
     double start = 0, slope = 0;  // row = start + slope * column
@@ -103,8 +115,13 @@ class OppositeRays {
   /// has one value from both sides where columns are mirrored, and else not.
   std::vector<bool> OddBins() const;
   /// The mean difference in random orders, mean square.
-  double ByChance(const std::vector<Pair>& pairs, Reading reading) const;
+  double ByChance(const std::vector<Pair>& pairs, Reading reading,
+                  size_t most_orders = kMostOrders) const;
   Fit FitOf(const std::vector<Pair>& pairs, const Reading& reading) const;
+  /// Arcs around the given one, of which the frames agree best with `arc_factor`. What differs is
+  /// measured by what differs by chance, since other arcs have other rays.
+  void FindArc(const Trajectory& trajectory, const std::vector<Pair>& pairs, const Reading& reading,
+               OppositeRaysResult& result) const;
   /// Moves the shift to where the difference is least.
   Fit FindShift(const std::vector<Pair>& pairs, Reading& reading, Fit fit) const;
   /// Of a profile's values, variance.

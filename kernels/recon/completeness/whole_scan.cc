@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/recon/completeness/beyond_grid.h"
 #include "kernels/recon/completeness/cut_rows.h"
 #include "kernels/recon/completeness/detector_levels.h"
 #include "kernels/recon/completeness/frame_row.h"
@@ -139,8 +138,9 @@ std::optional<std::string> CutRowsText(const WholeScan& scan) {
   return cut.Text();
 }
 
-std::vector<std::string> BeyondGridTexts(const WholeScan& scan, const VolumeGrid& grid) {
-  BeyondGrid beyond(scan.acquisition, grid);
+std::vector<std::string> BeyondGridTexts(const WholeScan& scan, const VolumeGrid& grid,
+                                         const std::optional<BeyondGrid::Surrounded>& surrounded) {
+  BeyondGrid beyond(scan.acquisition, grid, surrounded);
   for (int view = 0; view < scan.views(); ++view) {
     beyond.Add(scan.acquisition.trajectory[view], scan.frames, view, scan.dose(view));
   }

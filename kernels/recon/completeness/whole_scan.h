@@ -11,6 +11,7 @@
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/operations.h"
 #include "kernels/recon/acquisition.h"
+#include "kernels/recon/completeness/beyond_grid.h"
 
 namespace isocenter::recon {
 
@@ -44,7 +45,9 @@ FoundInScan ScanFindings(const WholeScan& scan);
 std::optional<std::string> CutRowsText(const WholeScan& scan);
 
 /// Where the object is wider or longer than the grid of an iterative method, surroundings included;
-/// none where it is not (BeyondGrid).
-std::vector<std::string> BeyondGridTexts(const WholeScan& scan, const VolumeGrid& grid);
+/// or the part of it that they surround too low; none where it is not (BeyondGrid).
+std::vector<std::string> BeyondGridTexts(
+    const WholeScan& scan, const VolumeGrid& grid,
+    const std::optional<BeyondGrid::Surrounded>& surrounded = std::nullopt);
 
 }  // namespace isocenter::recon

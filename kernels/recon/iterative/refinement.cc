@@ -43,7 +43,7 @@ class PlannedRefinement final : public Refinement {
         system_(std::move(system)),
         b_(std::move(b)),
         x_(std::move(x)),
-        beyond_grid_(plan.acquisition, GridWithSurroundings(plan)) {}
+        beyond_grid_(plan.acquisition, GridWithSurroundings(plan), SurroundedGrid(plan)) {}
   // That change the volume.
   size_t EarlyPasses() const { return plan_.settings.warm_start ? 0 : plan_.early_frames.size(); }
   absl::Status DoTask();

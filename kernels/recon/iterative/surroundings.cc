@@ -68,6 +68,12 @@ VolumeGrid GridWithSurroundings(const RefinementPlan& plan) {
   return grid;
 }
 
+std::optional<BeyondGrid::Surrounded> SurroundedGrid(const RefinementPlan& plan) {
+  const int factor = plan.settings.surroundings_factor;
+  if (factor == 0) return std::nullopt;
+  return BeyondGrid::Surrounded{plan.grid, factor};
+}
+
 std::vector<float> OutsideMask(const VolumeGrid& surroundings, const VolumeGrid& inner) {
   const auto within = [](double index, int count) { return index > -0.5 && index < count - 0.5; };
   std::vector<float> mask;

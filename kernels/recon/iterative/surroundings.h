@@ -1,12 +1,14 @@
 // What lies around the result's grid, in coarse voxels.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/geometry/detector.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/geometry/volume_grid.h"
+#include "kernels/recon/completeness/beyond_grid.h"
 #include "kernels/recon/iterative/plan.h"
 
 namespace isocenter::recon {
@@ -21,6 +23,9 @@ absl::StatusOr<VolumeGrid> SurroundingGrid(const VolumeGrid& grid, int factor,
 
 /// All that the plan has voxels for: the surroundings' grid, or the result's where there are none.
 VolumeGrid GridWithSurroundings(const RefinementPlan& plan);
+
+/// The result's grid, where coarse voxels surround it; else nothing.
+std::optional<BeyondGrid::Surrounded> SurroundedGrid(const RefinementPlan& plan);
 
 /// One for the voxels of `surroundings` whose centre lies outside of the box of `inner`'s voxels,
 /// else zero; [z][y][x].

@@ -114,19 +114,25 @@ bool IsToBeTaken(const Acquisition& acquisition, const BinnedLines& lines,
          match.planes < (1 + kLeastPlaneFall) * alone.planes_after;
 }
 
+/// Against the place that the volume has by itself.
+RigidPose PlaceIn(const PatientPlace& patient, const ReferenceVolume& reference) {
+  RigidPose pose = PoseFrom(patient.six);
+  pose.shift_mm = pose.shift_mm - reference.middle_mm;
+  return pose;
+}
+
 /// Shifts along u and v by the reference, where they are better ones. `found` is what the frames
 /// alone told. Its roll stays.
 absl::Status TakeReference(const ReferenceScan& scan, int spans, Sharpness& cube, const GoOn& go_on,
                            SelfCalibration& found) {
-  ISO_ASSIGN_OR_RETURN(const PatientPlace patient, FindPatient(scan, go_on));
-  // Shifts of the frames alone may be those of noise.
+  // Shifts of the frames alone that change over the scan may be those of noise.
   const std::vector<DetectorMove> begin(found.moves.size(),
                                         {.u_mm = found.u_mm, .roll_rad = found.roll_rad});
+  ISO_ASSIGN_OR_RETURN(const PatientPlace patient, FindPatient(scan, begin, go_on));
   ISO_ASSIGN_OR_RETURN(const ReferenceMoves by_reference,
                        FindReferenceMoves(scan, patient, begin, spans, go_on));
   ReferenceMatch& match = found.reference.emplace();
-  match.patient = PoseFrom(by_reference.patient.six);
-  match.patient.shift_mm = match.patient.shift_mm - scan.reference.middle_mm;
+  match.patient = PlaceIn(by_reference.patient, scan.reference);
   match.covered = by_reference.covered;
   match.similarity_before = by_reference.similarity_before;
   match.similarity_after = by_reference.similarity_after;
@@ -137,7 +143,11 @@ absl::Status TakeReference(const ReferenceScan& scan, int spans, Sharpness& cube
       JudgePlanes(scan.acquisition, scan.lines, by_reference.moves, scan.threads, go_on));
   match.planes = planes.not_judged.empty() ? planes.median : 0;
   match.taken = IsToBeTaken(scan.acquisition, scan.lines, by_reference.moves, found, match);
-  if (!match.taken) return absl::OkStatus();
+  if (!match.taken) {
+    // The place that went with its shifts took a part of them.
+    match.patient = PlaceIn(patient, scan.reference);
+    return absl::OkStatus();
+  }
   found.smooth = true;
   if (found.constant) {
     found.u_mm = 0;

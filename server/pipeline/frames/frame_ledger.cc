@@ -140,15 +140,13 @@ absl::StatusOr<std::vector<int>> FrameLedger::MissingAtEnd() const {
     for (int i = gap.first; i <= gap.last; ++i) missing.push_back(i);
   }
   if (missing.empty()) return missing;
-  const int most = MostMissing();
-  if (lost_ + static_cast<int>(missing.size()) > most || longest > tolerated_.longest_gap ||
-      present_ == 0) {
+  const int most = MostMissing(), longest_gap = tolerated_.longest_gap;
+  if (lost_ + static_cast<int>(missing.size()) > most || longest > longest_gap || present_ == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         lost_ + missing.size(), " of ", frames(), " frames are missing (",
-        lost_ > 0 ? absl::StrCat(lost_, " replaced before, and ") : "", Named(gaps),
-        "); legal are ",
-        most == 0 ? "none"
-                  : absl::StrCat("at most ", most, ", and ", tolerated_.longest_gap, " in a row")));
+        lost_ > 0 ? absl::StrCat(lost_, " replaced before, and ") : "", Named(gaps), "); legal ",
+        most == 0 ? "is none" : absl::StrCat("are at most ", most),
+        longest_gap < most ? absl::StrCat(", of which at most ", longest_gap, " in a row") : ""));
   }
   return missing;
 }

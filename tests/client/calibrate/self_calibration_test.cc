@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "client/cli/options/simulate_trajectory.h"
 #include "client/formats/meta_image.h"
+#include "kernels/geometry/trajectory.h"
 #include "tests/client/command.h"
 #include "tests/client/xa_file.h"
 
@@ -16,6 +18,7 @@ namespace isocenter::client_test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class SelfCalibrate : public testing::Test {
  protected:
@@ -72,7 +75,7 @@ TEST_F(SelfCalibrate, LooksAtAnEarlierVolume) {
   const Outcome outcome =
       Reconstruct({"--self-calibrate", "--reference", earlier, "--json", report});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("in the reference volume the patient lies "));
+  EXPECT_THAT(outcome.err, HasSubstr("the patient lies where the reference volume has it"));
   EXPECT_EQ(formats::ReadMetaImage(mha_)->voxels, first->voxels);
   const auto json = nlohmann::json::parse(std::ifstream(report));
   const auto& told = json["self_calibration"]["reference"];
@@ -80,7 +83,80 @@ TEST_F(SelfCalibrate, LooksAtAnEarlierVolume) {
   EXPECT_GT(told["covered"].get<double>(), 0.9);
   EXPECT_GT(told["similarity_before"].get<double>(), 0.9);
   // Spheres fit as well turned about the line through them.
-  for (int axis = 0; axis < 3; ++axis) EXPECT_NEAR(told["shift_mm"][axis].get<double>(), 0, 3);
+  for (int axis = 0; axis < 3; ++axis) EXPECT_EQ(told["shift_mm"][axis].get<double>(), 0);
+}
+
+/// A head, its matrices with all frames shifted on the detector, and a volume of it.
+class ShiftedMatrices : public testing::Test {
+ protected:
+  static constexpr double kPitchMm = 2.464;
+
+  void SetUp() override {
+    ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--out", scan_, "--frames", "120",
+                          "--detector", "155x120", "--pitch-mm", "2.464", "--photons", "40000",
+                          "--trajectory", "circle", "--arc-deg", "200", "--matrices", true_})
+                  .exit_code,
+              0);
+  }
+  std::string Shifted(double u_px, double v_px) const {
+    auto trajectory = ReadTrajectoryCsv(true_);
+    EXPECT_TRUE(trajectory.ok()) << trajectory.status();
+    for (ProjectionMatrix& matrix : *trajectory) {
+      for (int i = 0; i < 4; ++i) {
+        matrix.m[i] += u_px * matrix.m[8 + i];
+        matrix.m[4 + i] += v_px * matrix.m[8 + i];
+      }
+    }
+    const std::string path = directory_ / "shifted.csv";
+    WriteBytes(path, cli::TrajectoryCsv(*trajectory));
+    return path;
+  }
+  Outcome Reconstruct(std::vector<std::string> flags) const {
+    flags.insert(flags.begin(),
+                 {"reconstruct", scan_, "--overwrite", "--out", volume_, "--size", "96"});
+    return RunCommand(flags);
+  }
+
+  const TemporaryDirectory directory_;
+  const std::string scan_ = directory_ / "b", true_ = directory_ / "true.csv",
+                    volume_ = directory_ / "v.mha";
+};
+
+// What it has taken out is no warning any more.
+TEST_F(ShiftedMatrices, AreNoWarningAfterSelfCalibration) {
+  const std::string shifted = Shifted(2, 0), report = directory_ / "report.json";
+  constexpr char kMisfit[] = "the frames do not fit their matrices";
+  const Outcome as_given = Reconstruct({"--matrices", shifted, "--json", report});
+  EXPECT_THAT(as_given.err, HasSubstr(kMisfit));
+  EXPECT_THAT(ReadBytes(report), HasSubstr(kMisfit));
+  const Outcome repaired =
+      Reconstruct({"--matrices", shifted, "--self-calibrate", "--json", report});
+  ASSERT_EQ(repaired.exit_code, 0) << repaired.err;
+  EXPECT_THAT(repaired.err, HasSubstr("self-calibration: the detector was -4.9"));
+  EXPECT_THAT(repaired.err, Not(HasSubstr(kMisfit)));
+  EXPECT_THAT(ReadBytes(report), Not(HasSubstr(kMisfit)));
+}
+
+TEST_F(ShiftedMatrices, AreNoPatientWhoLiesElsewhere) {
+  const std::string earlier = directory_ / "earlier.mha", report = directory_ / "report.json";
+  ASSERT_EQ(Reconstruct({}).exit_code, 0);
+  std::filesystem::rename(volume_, earlier);
+  const auto place = [&](double u_px, double v_px) {
+    const Outcome outcome = Reconstruct({"--matrices", Shifted(u_px, v_px), "--self-calibrate",
+                                         "--reference", earlier, "--json", report});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return std::pair(
+        outcome.err,
+        nlohmann::json::parse(ReadBytes(report))["self_calibration"]["reference"]["shift_mm"]);
+  };
+  const auto [along_u, u_mm] = place(2, 0);
+  EXPECT_THAT(along_u, HasSubstr("the patient lies where the reference volume has it"));
+  for (int axis = 0; axis < 3; ++axis) EXPECT_EQ(u_mm[axis].get<double>(), 0);
+  // Along the axis a detector and a patient look alike.
+  const auto [along_v, v_mm] = place(0, 2);
+  EXPECT_THAT(along_v, HasSubstr("what the frames show lies 3.1 mm and 0."));
+  EXPECT_THAT(along_v, HasSubstr("or, along the axis, the detector does in all frames"));
+  EXPECT_NEAR(std::abs(v_mm[2].get<double>()), 2 * kPitchMm * 750 / 1200, 0.1);
 }
 
 TEST_F(SelfCalibrate, RefusesAnotherPatientsVolume) {

@@ -8,6 +8,8 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "client/flags/command.h"
 #include "client/flags/error_document.h"
@@ -191,6 +193,28 @@ TEST(ExitCodes, OfAConsoleThatWasOvertakenIsFive) {
   const Outcome outcome = StreamTo(overtaken);
   EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("the job goes on with that one: isocenter watch job-1"));
+}
+
+TEST(ExitCodes, TheHelpAndTheDocumentationSayTheSame) {
+  const std::string help = RunCommand({"help", "exit-codes"}).out;
+  EXPECT_EQ(help, flags::ExitCodeTable());
+  // As one line, whatever is wrapped.
+  const std::string told =
+      absl::StrJoin(absl::StrSplit(help, absl::ByAnyChar(" \n"), absl::SkipEmpty()), " ");
+  const std::string page = ReadBytes(ISOCENTER_SOURCE_DIR "/docs/user-guide/console.md");
+  for (const flags::ExitCodeMeaning& row : flags::ExitCodeMeanings()) {
+    EXPECT_THAT(told, HasSubstr(absl::StrCat(row.code, " ", row.means)));
+    const std::string start = absl::StrCat("| ", row.code, " | ");
+    const size_t at = page.find(start);
+    ASSERT_NE(at, std::string::npos) << row.code;
+    // Without marks of code, and without a link to the decision.
+    std::string line = absl::StrReplaceAll(page.substr(at, page.find('\n', at) - at), {{"`", ""}});
+    if (const size_t link = line.find(" ([ADR"); link != std::string::npos) {
+      line.erase(link, line.find("))", link) + 2 - link);
+    }
+    const std::string then = *row.for_script == '\0' ? "|" : absl::StrCat(row.for_script, " |");
+    EXPECT_EQ(line, absl::StrCat(start, row.means, " | ", then));
+  }
 }
 
 TEST(ExitCodes, AFileOfADocumentIsLeftAloneByAnError) {

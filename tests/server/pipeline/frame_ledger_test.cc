@@ -132,7 +132,7 @@ TEST(FrameLedger, WhatHasBeenReplacedCountsAmongTheMissing) {
   Add(ledger, 72, kFrames);
   EXPECT_THAT(std::string(ledger.MissingAtEnd().status().message()),
               HasSubstr("6 of 100 frames are missing (2 replaced before, and 60 to 61, 70 to 71); "
-                        "legal are at most 5, and 2 in a row"));
+                        "legal are at most 5, of which at most 2 in a row"));
 }
 
 TEST(FrameLedger, AFrameThatIsBeingGivenUpIsGivenUpOnce) {
@@ -169,11 +169,19 @@ TEST(FrameLedger, WhatIsNotToleratedIsWaitedForUntilTheEnd) {
   EXPECT_THAT(Overdue(ledger), IsEmpty());
   const absl::Status status = ledger.MissingAtEnd().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(
-      std::string(status.message()),
-      HasSubstr("3 of 100 frames are missing (10 to 12); legal are at most 5, and 2 in a row"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("3 of 100 frames are missing (10 to 12); legal are at most 5, of which at "
+                        "most 2 in a row"));
   Add(ledger, 11, 12);
   EXPECT_THAT(*ledger.MissingAtEnd(), ElementsAre(10, 12));
+}
+
+TEST(FrameLedger, ARunThatMayBeLongerThanAllThatMayBeMissingIsNotTold) {
+  FrameLedger ledger = Empty({.longest_gap = 8, .most_missing = 0.05});
+  Add(ledger, 0, 10);
+  Add(ledger, 16, kFrames);
+  EXPECT_THAT(std::string(ledger.MissingAtEnd().status().message()),
+              testing::EndsWith("6 of 100 frames are missing (10 to 15); legal are at most 5"));
 }
 
 TEST(FrameLedger, ThePolicyFailToleratesNothing) {
@@ -181,7 +189,7 @@ TEST(FrameLedger, ThePolicyFailToleratesNothing) {
   Add(ledger, 0, 10);
   Add(ledger, 11, kFrames);
   EXPECT_THAT(Overdue(ledger), IsEmpty());
-  EXPECT_THAT(std::string(ledger.MissingAtEnd().status().message()), HasSubstr("legal are none"));
+  EXPECT_THAT(std::string(ledger.MissingAtEnd().status().message()), HasSubstr("legal is none"));
 }
 
 TEST(FrameLedger, AChunkIsReadyWhenWhatStandsForItIsThere) {

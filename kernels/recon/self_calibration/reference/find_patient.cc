@@ -130,8 +130,8 @@ absl::StatusOr<PatientPlace> Nearer(Comparison& comparison, PatientPlace place,
 
 }  // namespace
 
-absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& go_on) {
-  const std::vector<DetectorMove> still(scan.acquisition.trajectory.size());
+absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan,
+                                         std::span<const DetectorMove> moves, const GoOn& go_on) {
   const double air_mu = kAirShare * scan.mu_water_per_mm;
   PatientPlace best;
   const auto at = [&](const ComparisonLevel& level) {
@@ -143,9 +143,9 @@ absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& 
     double most = -1;
     for (const std::vector<double>& start : Starts(scan)) {
       ISO_ASSIGN_OR_RETURN(const PatientPlace place,
-                           Nearer(*coarse, {.six = start}, still, air_mu, kStartSteps, go_on));
+                           Nearer(*coarse, {.six = start}, moves, air_mu, kStartSteps, go_on));
       // A place from where little of the frames is compared says little.
-      const double covered = coarse->CountCovered(place.six, still, air_mu);
+      const double covered = coarse->CountCovered(place.six, moves, air_mu);
       if (best.six.empty() || place.similarity * covered > most) {
         most = place.similarity * covered;
         best = place;
@@ -154,7 +154,13 @@ absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& 
   }
   for (const ComparisonLevel& level : std::span(kLevels).subspan(1)) {
     ISO_ASSIGN_OR_RETURN(const auto comparison, at(level));
-    ISO_ASSIGN_OR_RETURN(best, Nearer(*comparison, best, still, air_mu, kSteps, go_on));
+    ISO_ASSIGN_OR_RETURN(best, Nearer(*comparison, best, moves, air_mu, kSteps, go_on));
+    if (&level != &std::span(kLevels).back()) continue;
+    const std::vector<double> own = ParametersOf({.shift_mm = scan.reference.middle_mm});
+    comparison->CountCovered(own, moves, air_mu);
+    ISO_ASSIGN_OR_RETURN(const double there, comparison->Similarity(own, moves));
+    ISO_ASSIGN_OR_RETURN(const double found, comparison->Similarity(best.six, moves));
+    if (found - there < kLeastPlaceGain) best = {own, there};
   }
   return best;
 }

@@ -31,8 +31,13 @@ struct ReferenceScan {
   ThreadPool& threads;
 };
 
+/// Edges of frames do not tell places apart whose similarities differ by less.
+inline constexpr double kLeastPlaceGain = 0.001;
+
 /// From the volume's own place, and from where the middle of its attenuation is the scan's, turned
-/// about each axis by 15 degrees: coarse to fine. Patients 14 mm and 11 degrees away were found.
-absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan, const GoOn& go_on);
+/// about each axis by 15 degrees: coarse to fine, with the detector's `moves`. Patients 14 mm and
+/// 11 degrees away were found. The volume's own place where no other is better by kLeastPlaceGain.
+absl::StatusOr<PatientPlace> FindPatient(const ReferenceScan& scan,
+                                         std::span<const DetectorMove> moves, const GoOn& go_on);
 
 }  // namespace isocenter::recon

@@ -4,6 +4,11 @@
 #include "kernels/base/units.h"
 
 namespace isocenter::recon {
+namespace {
+
+constexpr double kNowhereElse = 0.05;  // mm and degrees: 0.0 in the sentence
+
+}  // namespace
 
 absl::Status CheckReference(const ReferenceMatch& match) {
   if (match.covered < kLeastCovered) {
@@ -22,12 +27,20 @@ absl::Status CheckReference(const ReferenceMatch& match) {
 }
 
 std::string ToText(const ReferenceMatch& match) {
+  const double shift_mm = Norm(match.patient.shift_mm);
+  const double turn_deg = RadiansToDegrees(Norm(match.patient.turn_rad));
+  const std::string place =
+      shift_mm < kNowhereElse && turn_deg < kNowhereElse
+          ? "the patient lies where the reference volume has it"
+          : absl::StrFormat(
+                "what the frames show lies %.1f mm and %.1f deg elsewhere than in the reference "
+                "volume (the patient does, or, along the axis, the detector does in all frames: "
+                "they do not tell which, and keep their own place)",
+                shift_mm, turn_deg);
   return absl::StrFormat(
-      "in the reference volume the patient lies %.1f mm and %.1f deg elsewhere (frames keep their "
-      "own place); edges correlate by %.4f, before %.4f, in %.0f %% of what the frames show; its "
+      "%s; edges correlate by %.4f, before %.4f, in %.0f %% of what the frames show; its "
       "shifts were %s: the entropy is %.4f with them",
-      Norm(match.patient.shift_mm), RadiansToDegrees(Norm(match.patient.turn_rad)),
-      match.similarity_after, match.similarity_before, 100 * match.covered,
+      place, match.similarity_after, match.similarity_before, 100 * match.covered,
       match.taken ? "taken" : "not taken", match.entropy);
 }
 

@@ -18,8 +18,9 @@ inline constexpr double kLeastCovered = 0.5, kLeastReferenceSimilarity = 0.85;
 inline constexpr double kLeastReferenceShiftPx = 0.1;
 
 struct ReferenceMatch {
-  /// How the patient lies in the scan against the volume: how far the volume's middle is shifted,
-  /// and how it is turned about that, along the axes of the scan's world.
+  /// How the patient lies in the scan against the volume, with the shifts that were taken; the
+  /// place of the detector along the axis, which no frame tells, is in it: how far the volume's
+  /// middle is shifted, and how it is turned about that, along the axes of the scan's world.
   RigidPose patient;
   double covered = 0;  // share of the frames' line integrals that the volume knows whole
   /// Mean gradient correlation of the frames with its radiographs, with the moves that the frames

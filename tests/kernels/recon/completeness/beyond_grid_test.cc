@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ Acquisition Scan(PixelType type) {
 }
 
 /// A cylinder of water along the axis, endless, seen at such a dose; what BeyondGrid says of it.
-std::vector<std::string> Told(const Acquisition& scan, const VolumeGrid& grid, double radius,
-                              double dose = 0) {
+std::vector<std::string> Told(
+    const Acquisition& scan, const VolumeGrid& grid, double radius, double dose = 0,
+    const std::optional<BeyondGrid::Surrounded>& surrounded = std::nullopt) {
   const Shape3 shape{kViews, scan.detector.rows, scan.detector.columns};
   std::vector<float> lines(shape.count());
   std::vector<uint16_t> counts(shape.count());
@@ -63,7 +65,7 @@ std::vector<std::string> Told(const Acquisition& scan, const VolumeGrid& grid, d
   } else {
     frames.line_integrals = {lines.data(), shape};
   }
-  BeyondGrid beyond(scan, grid);
+  BeyondGrid beyond(scan, grid, surrounded);
   for (int view = 0; view < kViews; ++view) beyond.Add(scan.trajectory[view], frames, view, dose);
   return beyond.Texts();
 }
@@ -98,6 +100,22 @@ TEST(BeyondGrid, OneEndIsEnoughButNotItsLastRows) {
   low.origin.z -= 12;
   EXPECT_THAT(Told(Scan(PixelType::kUint16Counts), low, 50),
               ElementsAre(HasSubstr("longer than the grid")));
+}
+
+TEST(BeyondGrid, AGridOfFewCoarseVoxelsAmongThemIsTold) {
+  const Acquisition scan = Scan(PixelType::kUint16Counts);
+  const VolumeGrid all = CenteredGrid(40, 40, 40, {13.2, 13.2, 13.2});
+  const auto told = [&](int slices, int factor, double radius = 50) {
+    return Told(scan, all, radius, 0,
+                BeyondGrid::Surrounded{CenteredGrid(96, 96, slices, {1.1, 1.1, 1.1}), factor});
+  };
+  EXPECT_THAT(told(8, 4), ElementsAre(testing::AllOf(HasSubstr("the grid has 8 slices"),
+                                                     HasSubstr("or 24 slices and more"),
+                                                     HasSubstr("4 times as coarse"))));
+  EXPECT_THAT(told(8, 2), ElementsAre(HasSubstr("or 12 slices and more")));
+  EXPECT_THAT(told(24, 4), IsEmpty());
+  EXPECT_THAT(told(12, 2), IsEmpty());
+  EXPECT_THAT(told(8, 4, 10), IsEmpty()) << "thin above and below";
 }
 
 TEST(BeyondGrid, WhatIsThinAboveAndBelowIsNot) {

@@ -68,6 +68,18 @@ TEST(DetectorLevels, ManyEqualCountsAmongNoisyOnesAreOverexposed) {
               HasSubstr("saturated at 16383 counts"));
 }
 
+TEST(DetectorLevels, AHotPixelHidesNoOverexposure) {
+  for (const int hot : {1, 4}) {
+    int pixel = 0;
+    const auto change = [&](double count) {
+      return pixel++ < hot ? 65535 : std::min(2 * count, 60000.0);
+    };
+    EXPECT_THAT(Said(0.02, 62000, change), HasSubstr("saturated at 60000 counts")) << hot;
+  }
+  int pixel = 0;
+  EXPECT_EQ(Said(0.02, 50000, [&](double count) { return pixel++ == 77 ? 65535 : count; }), "");
+}
+
 TEST(DetectorLevels, PixelsThatShowNothingAreTold) {
   EXPECT_THAT(Said(0.02, 50000, [](double count) { return count > 20000 ? count : 0; }),
               HasSubstr("of the detector's pixels show nothing; expected are at most 1 %"));

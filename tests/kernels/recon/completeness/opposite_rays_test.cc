@@ -138,6 +138,41 @@ TEST(OppositeRays, SayNothingOfTheOrderOfWhatLooksAlikeFromEverywhere) {
   EXPECT_THAT(UncheckedOrderText(Judged(scan)).value_or(""), HasSubstr("frames in any order"));
 }
 
+/// The matrices say that the arm turned by so much.
+void SayArc(EllipseScan& scan, double arc_deg) {
+  scan.acquisition.trajectory = *MakeCircularOrbit({.views = scan.views(),
+                                                    .source_to_isocenter_mm = 750,
+                                                    .source_to_detector_mm = 1200,
+                                                    .arc = DegreesToRadians(arc_deg)},
+                                                   scan.acquisition.detector);
+}
+
+TEST(OppositeRays, SeeAnArcOfAnotherLength) {
+  struct {
+    int views;
+    double arc, said;
+  } const arcs[] = {{120, 200, 194}, {120, 200, 206}, {248, 200, 195},
+                    {120, 357, 346}, {60, 205, 199},  {120, -200, -194}};
+  for (const auto& [views, arc, said] : arcs) {
+    EllipseScan scan(views, arc, {}, 0.01);
+    EXPECT_EQ(Said(scan), "") << arc;
+    SayArc(scan, said);
+    const OppositeRaysResult result = Judged(scan);
+    EXPECT_NEAR(result.arc_factor, arc / said, 0.005) << arc << " " << said;
+    EXPECT_LT(result.rescaled, 0.7 * result.difference);
+    EXPECT_THAT(Said(scan), AllOf(HasSubstr("opposite rays agree best where the arc is "),
+                                  HasSubstr(arc / said > 1 ? "% longer than" : "% shorter than")))
+        << arc << " " << said;
+  }
+  // What is below the limit, and what is something else.
+  EllipseScan close(120, 200, {}, 0.01);
+  SayArc(close, 199);
+  EXPECT_EQ(Said(close), "");
+  EllipseScan moved(120, 200, {}, 0.01);
+  MovePrincipalPoint(moved, 5);
+  EXPECT_THAT(Said(moved), HasSubstr("px along the rows"));
+}
+
 TEST(OppositeRays, DosesThatChangeAreNoMisfit) {
   EllipseScan scan(120, kFull, {}, 0.02);
   for (int view = 0; view < scan.views(); ++view) {

@@ -115,15 +115,16 @@ TEST(FindPatient, FindsThePatientWhoLiesElsewhere) {
   ThreadPool threads(1);
   const ReferenceScan search{scan.acquisition, lines,   reference, kMuWater,
                              TestRegistry(),   *device, threads};
-  const auto place = FindPatient(search, [] { return absl::OkStatus(); });
+  const std::vector<DetectorMove> still(search.acquisition.trajectory.size());
+  const auto place = FindPatient(search, still, [] { return absl::OkStatus(); });
   ASSERT_TRUE(place.ok()) << place.status();
   EXPECT_GT(place->similarity, 0.95);
   for (int i = 0; i < 6; ++i) {
     EXPECT_NEAR(place->six[i], planted[i], 1.5) << i;  // mm; pixels are 4.8 mm there
   }
-  const auto again = FindPatient(search, [] { return absl::OkStatus(); });
+  const auto again = FindPatient(search, still, [] { return absl::OkStatus(); });
   EXPECT_EQ(again->six, place->six);
-  EXPECT_EQ(FindPatient(search, [] { return absl::CancelledError("enough"); }).status(),
+  EXPECT_EQ(FindPatient(search, still, [] { return absl::CancelledError("enough"); }).status(),
             absl::CancelledError("enough"));
 }
 
