@@ -24,10 +24,10 @@ export function qualityResults(now) {
     return result(age, { measures, verdicts, passed: verdicts.every((verdict) => verdict.passed) });
   };
   return [
-    compared(1, { noise_hu: 24.1, water_hu: 0.9, mtf50_edge_per_mm: 0.3 }),
+    { ...compared(1, { noise_hu: 24.1, water_hu: 0.9, mtf50_edge_per_mm: 0.3, 'cnr_low-10': 0.9 }), not_judged: [{ name: 'cnr_low-10', why: NOISY }] },
     compared(8, { ...BASELINE, noise_hu: 21 }),
     result(15, { baseline: true, passed: null }),
-    result(3, { station_name: 'Zeego left', job_id: '20260301T092900-done0003', passed: null, phantom: null }),
+    result(3, { station_name: 'Zeego left', job_id: '20260301T092900-done0003', passed: null, phantom: null, conditions: { ...CONDITIONS, calibration: 'none' } }),
   ];
 }
 

@@ -13,8 +13,8 @@ export const qualityScenarios = {
     await shown(room.getByRole('row', { name: /noise, HU/ }).getByText('not passed'));
     await shown(room.getByRole('row', { name: /distance error, mm/ }).getByText('not measured'));
     await shown(room.getByRole('img', { name: 'noise, HU: from 20.3 to 24.1' }));
-    await room.getByRole('button', { name: 'All 4 figures' }).click();
-    await eventually('all figures', async () => (await figures()).length === 4);
+    await room.getByRole('button', { name: 'All 5 figures' }).click();
+    await eventually('all figures', async () => (await figures()).length === 5);
     const other = page.getByRole('region', { name: /^Zeego left, / });
     await shown(other.getByText('No baseline'));
     await other.getByRole('link', { name: DONE }).click();
