@@ -29,6 +29,14 @@ Json VerdictsJson(const v1::QualityResult& result) {
   return list;
 }
 
+Json NotJudgedJson(const v1::QualityResult& result) {
+  Json list = Json::array();
+  for (const v1::QualityNotJudged& each : result.not_judged()) {
+    list.push_back({{"name", each.name()}, {"why", each.why()}});
+  }
+  return list;
+}
+
 template <class Texts>
 Json ListJson(const Texts& texts) {
   Json list = Json::array();
@@ -76,7 +84,8 @@ Json ResultJson(const v1::QualityResult& result) {
           {"untold_conditions", ListJson(result.untold_condition())},
           {"same_scan_id", TextJson(result.same_scan_id())},
           {"measures", std::move(measures)},
-          {"verdicts", VerdictsJson(result)}};
+          {"verdicts", VerdictsJson(result)},
+          {"not_judged", NotJudgedJson(result)}};
 }
 
 absl::StatusOr<Response> Quality(const WebEnvironment& environment, const Call& call) {

@@ -46,6 +46,22 @@ v1::QualityVerdict ToProto(const quality::Verdict& verdict) {
   return proto;
 }
 
+void AddNotJudged(const std::vector<quality::Measure>& baseline, v1::QualityResult& result) {
+  const auto add = [&result](const std::string& name, const std::string& why) {
+    v1::QualityNotJudged& each = *result.add_not_judged();
+    each.set_name(name);
+    each.set_why(why);
+  };
+  for (const quality::Measure& measure : baseline) {
+    if (const std::string why = quality::WhyNotJudged(measure); !why.empty()) {
+      add(measure.name, why);
+    }
+  }
+  for (const std::string& name : quality::NotInBaseline(baseline, MeasuresOf(result))) {
+    add(name, "the baseline does not have it; one that is made now has it");
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(StoreOptions options) {
@@ -147,6 +163,7 @@ v1::QualityResult Store::Judged(v1::QualityResult result) const {
   const v1::QualityResult* was = BaselineOf(SeriesOf(result));
   if (was == nullptr) return result;
   result.set_baseline(was->id() == result.id());
+  AddNotJudged(MeasuresOf(*was), result);
   if (result.baseline()) return result;
   for (const quality::Verdict& verdict : Verdicts(*was, result)) {
     *result.add_verdict() = ToProto(verdict);
@@ -213,6 +230,7 @@ absl::StatusOr<v1::QualityResult> Store::Record(v1::QualityResult result,
   const bool is_baseline = result.baseline();
   wire::SetTime(now, *result.mutable_record_time());
   result.clear_verdict();
+  result.clear_not_judged();
   result.clear_baseline();  // which is what the mark says
   {
     absl::MutexLock lock(&mutex_);

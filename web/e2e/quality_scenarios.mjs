@@ -1,5 +1,6 @@
 // The screen of image quality and calibrations.
 import assert from 'node:assert/strict';
+import { NOISY } from './quality_fixtures.mjs';
 import { DONE, eventually, shown } from './helpers.mjs';
 
 export const qualityScenarios = {
@@ -12,8 +13,8 @@ export const qualityScenarios = {
     await shown(room.getByRole('row', { name: /noise, HU/ }).getByText('not passed'));
     await shown(room.getByRole('row', { name: /distance error, mm/ }).getByText('not measured'));
     await shown(room.getByRole('img', { name: 'noise, HU: from 20.3 to 24.1' }));
-    await room.getByRole('button', { name: 'All figures' }).click();
-    await eventually('all figures', async () => (await figures()).length === 4);
+    await room.getByRole('button', { name: 'All 5 figures' }).click();
+    await eventually('all figures', async () => (await figures()).length === 5);
     const other = page.getByRole('region', { name: /^Zeego left, / });
     await shown(other.getByText('No baseline'));
     await other.getByRole('link', { name: DONE }).click();
@@ -33,6 +34,26 @@ export const qualityScenarios = {
     await shown(room.getByRole('row', { name: /water, HU/ }).getByText('not comparable'));
     await open('#/');
     await shown(page.getByText(`is not comparable: ${why}`));
+  },
+
+  async 'quality: what is passed but nearly outside, what is not judged and why, and a scan that no set corrected'({ page, open, server }) {
+    const [, within, ...rest] = server.quality;
+    const verdicts = within.verdicts.map((verdict) => (verdict.name === 'noise_hu' ? { ...verdict, value: 22 } : verdict));
+    const measures = { ...within.measures, noise_hu: 22, 'cnr_low-10': 0.9 };
+    const conditions = { ...within.conditions, calibration: 'none' };
+    server.quality = [{ ...within, measures, conditions, verdicts, untold_conditions: ['tube voltage'], not_judged: [{ name: 'cnr_low-10', why: NOISY }] }, ...rest];
+    await open('#/quality');
+    const room = page.getByRole('region', { name: /^Angio1/ });
+    await shown(room.getByText('Passed, 1 to watch'));
+    await shown(room.getByText(/^Corrected with no calibration set: Hounsfield units/));
+    await shown(room.getByText(/not compared: tube voltage$/));
+    assert.deepEqual(await room.locator('tbody th').allTextContents(), ['noise, HU']);
+    await shown(room.getByRole('row', { name: /noise, HU/ }).getByText('passed, watch'));
+    assert.ok(!(await room.getByText(NOISY).isVisible()), 'reasons are there before they are asked for');
+    await room.getByText('1 figure is not judged: why').click();
+    await shown(room.getByText(NOISY));
+    await room.getByRole('button', { name: 'All 5 figures' }).click();
+    await shown(room.getByRole('row', { name: /CNR low-10/ }).getByText('not judged'));
   },
 
   async 'quality: what rooms are corrected with, and until when'({ page, open }) {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { figureName } from '../src/lib/figures.ts';
-import { type Result, failedOf, seriesOf } from '../src/lib/quality_results.ts';
+import { type Result, type Verdict, conditionsText, failedOf, levelOf, levelsText, reasonsOf, seriesOf } from '../src/lib/quality_results.ts';
 import { shownNames } from '../src/screens/quality.tsx';
 
 const result = (station_name: string, protocol: string, id: string): Result => ({
-  id, station_name, protocol, job_id: null, phantom: null, record_time: '2026-03-01T09:30:00Z', recorded_by: null, baseline: false, passed: null, changed_conditions: [], same_scan_id: null,
-  measures: { noise_hu: 20, cnr_low: 1 }, verdicts: [{ name: 'water_hu', value: null, baseline: 0, tolerance: 4, passed: false, not_comparable: null }],
+  id, station_name, protocol, job_id: null, phantom: null, record_time: '2026-03-01T09:30:00Z', recorded_by: null, baseline: false, passed: null, conditions: null, changed_conditions: [], untold_conditions: [], same_scan_id: null,
+  measures: { noise_hu: 20, cnr_low: 1 }, verdicts: [{ name: 'water_hu', value: null, baseline: 0, tolerance: 4, passed: false, not_comparable: null }], not_judged: [],
 });
 
 test('results are put together by room and protocol, in their order', () => {
@@ -32,4 +32,27 @@ test('a test that was not passed stays bad news until a later one is passed or b
   assert.equal(failedOf([judged('3', null, true), judged('2', false)]), null);
   assert.equal(failedOf([judged('1', null)]), null);
   assert.equal(failedOf([]), null);
+});
+
+test('beyond two thirds of its tolerance a figure is passed, and to be watched', () => {
+  const verdict = (value: number | null, over: Partial<Verdict> = {}): Verdict => (
+    { name: 'water_hu', value, baseline: 10, tolerance: 3, passed: value !== null && Math.abs(value - 10) <= 3, not_comparable: null, ...over }
+  );
+  const values: [number | null, string][] = [[10, 'within'], [12, 'within'], [8, 'within'], [12.01, 'watch'], [7.9, 'watch'], [13, 'watch'], [13.01, 'not passed'], [null, 'not measured']];
+  for (const [value, level] of values) assert.equal(levelOf(verdict(value)), level, String(value));
+  const other = verdict(10, { passed: false, not_comparable: 'the tube voltage is 120 kV, that of the baseline 90 kV' });
+  assert.equal(levelOf(other), 'not comparable');
+  assert.equal(levelsText([verdict(10), verdict(12)]), '');
+  assert.equal(levelsText([verdict(20), verdict(null), other, verdict(12.5), verdict(10)]), '2 not passed, 1 not comparable, 1 to watch');
+});
+
+test('figures that are not judged for one reason are told together', () => {
+  assert.deepEqual(reasonsOf([{ name: 'a', why: 'x' }, { name: 'b', why: 'y' }, { name: 'c', why: 'x' }]), [{ why: 'x', names: ['a', 'c'] }, { why: 'y', names: ['b'] }]);
+});
+
+test('of how a scan was made, what is known', () => {
+  const known = { voxel_mm: [0.9, 0.9, 0.9] as [number, number, number], filter: 'hann 0.70', calibration: 'room1-a', tube_voltage_kv: 90, acquired_time: null };
+  assert.equal(conditionsText(known), '90 kV, hann 0.70, voxels of 0.9 mm, corrected with room1-a');
+  assert.equal(conditionsText({ ...known, voxel_mm: [0.5, 0.5, 1], calibration: 'none', tube_voltage_kv: null }), 'hann 0.70, voxels of 0.5 × 0.5 × 1 mm');
+  assert.equal(conditionsText({ voxel_mm: null, filter: null, calibration: null, tube_voltage_kv: null, acquired_time: null }), '');
 });

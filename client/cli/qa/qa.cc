@@ -196,19 +196,6 @@ std::vector<std::pair<std::string, std::string>> NotJudged(const std::vector<Mea
   return list;
 }
 
-/// The same where the room's baseline judges, of which only its verdicts are known here.
-std::vector<std::pair<std::string, std::string>> NotJudgedByTheRoom(
-    const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts) {
-  std::vector<std::pair<std::string, std::string>> list;
-  for (const Measure& measure : measures) {
-    if (std::ranges::find(verdicts, measure.name, &Verdict::name) != verdicts.end()) continue;
-    list.emplace_back(measure.name,
-                      "the room's baseline does not have it, or has too much noise for it "
-                      "(isocenter quality trend)");
-  }
-  return list;
-}
-
 /// A line for each reason, which several figures may have.
 void PrintReasons(const char* what,
                   const std::vector<std::pair<std::string, std::string>>& figures) {
@@ -381,7 +368,7 @@ absl::Status Qa(const Options& options) {
                                 scan.conditions, found.measures, options.json.progress()));
     if (found.verdicts.empty() && !recorded.verdicts.empty()) {
       found.verdicts = std::move(recorded.verdicts);
-      found.not_judged = NotJudgedByTheRoom(found.measures, found.verdicts);
+      found.not_judged = std::move(recorded.not_judged);
     }
     found.conditions = std::move(recorded.conditions);
   }

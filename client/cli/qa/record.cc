@@ -129,6 +129,9 @@ absl::StatusOr<Recorded> Record(const client::ServiceChannel& channel, const Rec
                FirstOfItsRoom(service, kept->station_name()).c_str());
   PrintNotes(*kept);
   Recorded recorded{.verdicts = VerdictsOf(*kept), .conditions = conditions};
+  for (const v1::QualityNotJudged& each : kept->not_judged()) {
+    recorded.not_judged.emplace_back(each.name(), each.why());
+  }
   if (kept->has_conditions()) {
     recorded.conditions = wire::ConditionsFromProto(kept->conditions());
     recorded.conditions.phantom = conditions.phantom;

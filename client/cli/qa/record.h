@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,7 +22,9 @@ struct RecordRequest {
 
 struct Recorded {
   std::vector<quality::Verdict> verdicts;  // the server's
-  quality::Conditions conditions;          // with what the server knows of the job
+  std::vector<std::pair<std::string, std::string>>
+      not_judged;                  // names, and why there is no verdict
+  quality::Conditions conditions;  // with what the server knows of the job
 };
 
 /// Has the server keep the figures; says so, and what is told of the room, to `progress`. Errors:

@@ -20,6 +20,11 @@ class QualityApiTest : public WebTest {
     measure.set_name("noise_hu");
     measure.set_value(noise);
     measure.set_tolerance(1);
+    if (!baseline) {
+      v1::QualityMeasure& other = *result.add_measure();
+      other.set_name("water_hu");
+      other.set_tolerance(4);
+    }
     result.mutable_conditions()->set_filter(baseline ? "hann 0.70" : "ram-lak 1.00");
     ASSERT_TRUE(store_->Record(result).ok());
   }
@@ -45,6 +50,9 @@ TEST_F(QualityApiTest, ListsResultsWithTheirVerdicts) {
   EXPECT_EQ(result["conditions"]["filter"], "ram-lak 1.00");
   EXPECT_EQ(result["conditions"]["frames"], nullptr);
   EXPECT_EQ(result["same_scan_id"], nullptr);
+  ASSERT_EQ(result["not_judged"].size(), 1u);
+  EXPECT_EQ(result["not_judged"][0]["name"], "water_hu");
+  EXPECT_NE(result["not_judged"][0]["why"], "");
   EXPECT_EQ(
       nlohmann::json::parse(client().Get("/api/v1/quality?station=other").body)["results"].size(),
       0u);

@@ -84,6 +84,29 @@ TEST_F(StoreTest, KeepsResultsAndJudgesThemByTheBaseline) {
   EXPECT_THAT(store_->List("", "", 2), SizeIs(2));
 }
 
+TEST_F(StoreTest, SaysWhyAFigureIsNotJudged) {
+  const auto with = [](double noise, bool baseline, const std::string& name, double value) {
+    v1::QualityResult result = Result(noise, "room1", baseline);
+    v1::QualityMeasure& measure = *result.add_measure();
+    measure.set_name(name);
+    measure.set_value(value);
+    measure.set_tolerance(0.6);
+    return result;
+  };
+  EXPECT_THAT(store_->Record(Result(19))->not_judged(), IsEmpty());
+  // Of which a disc that has lost half of its contrast would pass.
+  const auto baseline = store_->Record(with(20, true, "cnr_low-10", 1.1));
+  ASSERT_THAT(baseline->not_judged(), SizeIs(1));
+  EXPECT_EQ(baseline->not_judged(0).name(), "cnr_low-10");
+  EXPECT_THAT(baseline->not_judged(0).why(), HasSubstr("it is 1.10 at the baseline"));
+  const auto later = store_->Record(with(21, false, "water_hu", 1));
+  EXPECT_THAT(later->verdict(), SizeIs(1));
+  ASSERT_THAT(later->not_judged(), SizeIs(2));
+  EXPECT_EQ(later->not_judged(0).name(), "cnr_low-10");
+  EXPECT_EQ(later->not_judged(1).name(), "water_hu");
+  EXPECT_THAT(later->not_judged(1).why(), HasSubstr("the baseline does not have it"));
+}
+
 TEST_F(StoreTest, ABaselineIsReplacedForGood) {
   const auto first = store_->Record(Result(20, "room1", true));
   const auto second = store_->Record(Result(25));

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { figureName } from '../lib/figures.ts';
 import { plural, significant } from '../lib/format.ts';
-import { type Result, type Verdict, seriesOf } from '../lib/quality_results.ts';
+import { type Result, type Verdict, conditionsText, isUncorrected, levelOf, levelsText, reasonsOf, seriesOf } from '../lib/quality_results.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked } from '../state/hooks.ts';
 import { Chip, Empty, LocalTimes, Time } from '../ui/bits.tsx';
@@ -34,21 +34,17 @@ export function Quality({ only }: { only: { station: string | null; protocol: st
 function Series({ results }: { results: Result[] }) {
   const newest = results[0]!;
   const [all, setAll] = useState(false);
-  const failed = newest.verdicts.filter((verdict) => !verdict.passed);
-  const names = all || failed.length === 0 ? shownNames(newest, all) : failed.map((verdict) => verdict.name);
+  const telling = newest.verdicts.filter((verdict) => levelOf(verdict) !== 'within');
+  const names = all || telling.length === 0 ? shownNames(newest, all) : telling.map((verdict) => verdict.name);
   const title = `${newest.station_name}, ${newest.protocol}`;
   return (
     <section class="series" aria-label={title}>
       <header>
         <h2>{title}</h2>
-        <VerdictChip result={newest} failed={failed.length} />
-        <span class="quiet">
-          <Time at={newest.record_time} now={Date.now()} />{newest.phantom && `, phantom ${newest.phantom}`}
-          {newest.job_id && <>, <a href={jobHref(newest.job_id)}>{newest.job_id}</a></>}, {plural(results.length, 'test', 'tests')}
-        </span>
-        {newest.changed_conditions.length > 0 && <span class="notice">Other conditions than the baseline’s: {newest.changed_conditions.join('; ')}</span>}
-        {newest.same_scan_id && <span class="quiet">the scan of {newest.same_scan_id} again</span>}
-        <button type="button" class="small" aria-pressed={all} onClick={() => setAll(!all)}>All figures</button>
+        <VerdictChip result={newest} />
+        <Origin newest={newest} tests={results.length} />
+        <Comments result={newest} />
+        <button type="button" class="small" aria-pressed={all} onClick={() => setAll(!all)}>All {shownNames(newest, true).length} figures</button>
       </header>
       <table class="list" aria-label={title}>
         <thead>
@@ -57,7 +53,44 @@ function Series({ results }: { results: Result[] }) {
         </thead>
         <tbody>{names.map((name) => <Row key={name} name={name} results={results} />)}</tbody>
       </table>
+      <NotJudged result={newest} />
     </section>
+  );
+}
+
+// Which scan it was, and how it was made.
+function Origin({ newest, tests }: { newest: Result; tests: number }) {
+  const { conditions } = newest;
+  const made = conditions ? conditionsText(conditions) : '';
+  return (
+    <span class="quiet">
+      {conditions?.acquired_time && <>scanned <Time at={conditions.acquired_time} now={Date.now()} />, recorded </>}<Time at={newest.record_time} now={Date.now()} />
+      {newest.phantom && `, phantom ${newest.phantom}`}{made && `, ${made}`}
+      {newest.job_id && <>, <a href={jobHref(newest.job_id)}>{newest.job_id}</a></>}, {plural(tests, 'test', 'tests')}
+    </span>
+  );
+}
+
+// What is to be known before the figures are believed.
+function Comments({ result }: { result: Result }) {
+  return (
+    <>
+      {isUncorrected(result) && <span class="notice">Corrected with no calibration set: Hounsfield units, uniformity and noise are those of raw counts, and say nothing of scans that are corrected</span>}
+      {result.changed_conditions.length > 0 && <span class="notice">Other conditions than the baseline’s: {result.changed_conditions.join('; ')}</span>}
+      {result.untold_conditions.length > 0 && <span class="quiet">not told by both this scan and the baseline, and not compared: {result.untold_conditions.join(', ')}</span>}
+      {result.same_scan_id && <span class="quiet">the scan of {result.same_scan_id} again</span>}
+    </>
+  );
+}
+
+function NotJudged({ result }: { result: Result }) {
+  const count = result.not_judged.length;
+  if (count === 0) return null;
+  return (
+    <details class="not-judged">
+      <summary>{count === 1 ? '1 figure is' : `${count} figures are`} not judged{result.baseline && ' by this baseline'}: why</summary>
+      <ul>{reasonsOf(result.not_judged).map(({ why, names }) => <li key={why}><b>{names.map(figureName).join('; ')}</b>: {why}</li>)}</ul>
+    </details>
   );
 }
 
@@ -69,31 +102,34 @@ export function shownNames(result: Result, all: boolean): string[] {
   return all ? names : names.filter((name) => FIRST.includes(name));
 }
 
-function VerdictChip({ result, failed }: { result: Result; failed: number }) {
+function VerdictChip({ result }: { result: Result }) {
   if (result.baseline) return <Chip kind="ok" text="Baseline" />;
   if (result.passed === null) return <Chip kind="waiting" text="No baseline" />;
-  if (result.passed) return <Chip kind="ok" text="Passed" />;
-  const incomparable = result.verdicts.filter((verdict) => verdict.not_comparable).length;
-  return <Chip kind="bad" text={incomparable === failed ? `${failed} not comparable` : `${failed} not passed`} />;
+  const levels = levelsText(result.verdicts);
+  if (!result.passed) return <Chip kind="bad" text={levels} />;
+  return levels ? <Chip kind="warning" text={`Passed, ${levels}`} /> : <Chip kind="ok" text="Passed" />;
 }
 
 function Row({ name, results }: { name: string; results: Result[] }) {
   const verdict = results[0]!.verdicts.find((each) => each.name === name);
+  const notJudged = results[0]!.not_judged.some((each) => each.name === name);
   return (
     <tr>
       <th scope="row" data-label="Figure">{figureName(name)}</th>
       <td class="number" data-label="Value">{significant(results[0]!.measures[name])}</td>
       <td class="number" data-label="Baseline">{verdict ? significant(verdict.baseline) : results[0]!.baseline ? 'this test' : '–'}</td>
       <td class="number" data-label="Tolerance">{verdict ? `±${significant(verdict.tolerance, 2)}` : '–'}</td>
-      <td data-label="Verdict">{!verdict ? '–' : (verdict.passed ? 'passed' : <Chip kind="bad" text={wordFor(verdict)} />)}</td>
+      <td data-label="Verdict">{verdict ? <Level verdict={verdict} /> : (notJudged ? 'not judged' : '–')}</td>
       <td data-label="Tests"><Trend name={name} values={results.map((each) => each.measures[name]).reverse()} verdict={verdict} /></td>
     </tr>
   );
 }
 
-function wordFor(verdict: Verdict): string {
-  if (verdict.not_comparable) return 'not comparable';
-  return verdict.value === null ? 'not measured' : 'not passed';
+// Two thirds of a tolerance are passed, and a reason to test again.
+function Level({ verdict }: { verdict: Verdict }) {
+  const level = levelOf(verdict);
+  if (level === 'within') return <>passed</>;
+  return level === 'watch' ? <Chip kind="warning" text="passed, watch" title="Beyond two thirds of the tolerance: test again, and look for a cause at the next service" /> : <Chip kind="bad" text={level} />;
 }
 
 const WIDTH = 180;
