@@ -422,7 +422,10 @@ void OppositeRays::FindArc(const Trajectory& trajectory, const std::vector<Pair>
   if (before && after && *before + *after > 2 * least) {
     between = 0.5 * (*before - *after) / (*before + *after - 2 * least);
   }
-  result.arc_factor = 1 + (best + std::clamp(between, -0.5, 0.5)) * kArcStep;
+  const double factor = 1 + (best + std::clamp(between, -0.5, 0.5)) * kArcStep;
+  // At the ends less than from one frame to the next: interpolation between frames is as far off.
+  if (std::abs(factor - 1) * static_cast<double>(trajectory.size() - 1) < 1) return;
+  result.arc_factor = factor;
   result.rescaled = result.difference * std::sqrt(least / as_is);
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/recon/iterative/os_sqs/surrogate.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kernels/base/status_macros.h"
@@ -10,6 +11,9 @@ namespace {
 
 // So many views, spread over the arc as those of any subset are, tell D (see the ADR 0135).
 constexpr int kViews = 16;
+// Denominators of few views are at least those of a prior of this strength, so that the steps of
+// voxels that these views hardly see are not without bound (see the ADR 0153).
+constexpr double kLeastStrength = 0.02;
 
 }  // namespace
 
@@ -83,28 +87,33 @@ absl::Status Surrogate::AddViews(int chunk, const Vectors& vectors, VolumeVector
   return system_->Back(chunk, residual, to);
 }
 
-double Surrogate::PriorOf(double weighted_sum) const {
+double Surrogate::PriorOf(double strength, double weighted_sum) const {
   const RefinementPlan& plan = system_->plan();
   double volume = 0;
   for (const Piece& piece : plan.pieces) {
     const Vec3& spacing = piece.grid.spacing;
     volume += spacing.x * spacing.y * spacing.z * static_cast<double>(piece.grid.voxels());
   }
-  return plan.settings.prior_strength * ScaleOfPriors(plan.grid, weighted_sum / volume).quadratic;
+  return strength * ScaleOfPriors(plan.grid, weighted_sum / volume).quadratic;
 }
 
 // 1/D = u / (AᵀWA u + β Σ_k (u_j + u_k)).
 absl::Status Surrogate::Finish(double views, const Vectors& vectors,
                                PiecewiseVariation& variation) {
-  if (!prior_) prior_ = PriorOf(weighted_sum_ / views_);
+  if (!prior_) {
+    const double strength = system_->plan().settings.prior_strength;
+    prior_ = PriorOf(strength, weighted_sum_ / views_);
+    least_prior_ = PriorOf(std::max(strength, kLeastStrength), weighted_sum_ / views_);
+  }
   const bool some = views_ < 1;
+  const double bound = views < 1 ? least_prior_ : prior();
   if (some) {  // 1 where one of the views sees a voxel
     ISO_RETURN_IF_ERROR(system_->Copy(denominators_, *vectors.scratch));
     ISO_RETURN_IF_ERROR(system_->Invert(0, *vectors.scratch));
     ISO_RETURN_IF_ERROR(system_->Multiply(denominators_, *vectors.scratch));
   }
   // A voxel has two neighbours along each axis; Σ (u_j + u_k) = Σ 2 u_j - Σ (u_j - u_k).
-  ISO_RETURN_IF_ERROR(system_->Axpby(4 * prior() * variation.SquaredFactors(), vectors.urgency,
+  ISO_RETURN_IF_ERROR(system_->Axpby(4 * bound * variation.SquaredFactors(), vectors.urgency,
                                      1 / views, denominators_));
   if (prior() > 0) {
     ISO_RETURN_IF_ERROR(variation.AddQuadraticGradient(-prior(), vectors.urgency, denominators_));

@@ -51,7 +51,7 @@ class Surrogate {
   absl::Status TakeLarger(VolumeVector& of_subset);
   /// `views`: the share of all that the denominators are of.
   absl::Status Finish(double views, const Vectors& vectors, PiecewiseVariation& variation);
-  double PriorOf(double weighted_sum) const;
+  double PriorOf(double strength, double weighted_sum) const;
 
   LinearSystem* system_;
   VolumeVector denominators_;
@@ -59,6 +59,7 @@ class Surrogate {
   double views_ = 0;         // their share of all
   double weighted_sum_ = 0;  // Σ w (A1) over these views
   std::optional<double> prior_;
+  double least_prior_ = 0;  // set with prior_
 };
 
 }  // namespace isocenter::recon

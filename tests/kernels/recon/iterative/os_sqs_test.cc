@@ -170,6 +170,20 @@ TEST_F(OsSqsPartsTest, AllViewsBoundEverySubset) {
   }
 }
 
+// The steps of voxels that the few views hardly see are bounded as by a prior of strength 0.02.
+TEST_F(OsSqsPartsTest, FewViewsBoundStepsWithoutAPrior) {
+  const SmallScan scan = MakeSmallScan(96);
+  const std::vector<float> ones(scan.grid.voxels(), 1);
+  const auto inverse_with = [&](double prior) {
+    Open(scan, 24, prior);
+    return InverseFor(ones);
+  };
+  const std::vector<float> none = inverse_with(0), more = inverse_with(0.2);
+  EXPECT_EQ(none, inverse_with(0.02));
+  for (size_t i = 0; i < ones.size(); ++i) EXPECT_GE(none[i], more[i]) << i;
+  EXPECT_GT(none.front(), more.front());
+}
+
 TEST_F(OsSqsPartsTest, UrgencyIsFromOneToThree) {
   Open(MakeSmallScan(), 4);
   const auto urgency_of = [&](const std::vector<float>& values) {
