@@ -42,7 +42,7 @@ constexpr size_t kRaysByChance = 16000;
 // that are not corrected are less, averaged over the rows that are read.
 // Arcs that are tried, where frames differ by more than noise or this share of chance: by steps of
 // half a degree of 200 in the place of rays.
-constexpr double kArcStep = 0.005, kLittleOfChance = 0.003;
+constexpr double kArcStep = 0.005, kLittleOfChance = 0.01;
 constexpr int kArcSteps = 12;
 constexpr size_t kOrdersOfArc = 2;
 constexpr float kMostBend = 0.1F;

@@ -122,6 +122,13 @@ TEST_F(ScanWarnings, AnArcThatIsLongerThanTheMatricesSay) {
     EXPECT_THAT(outcome.err, HasSubstr("opposite rays agree best where the arc is "));
     EXPECT_THAT(outcome.err, HasSubstr("% shorter than the matrices say"));
   }
+  // Pixels of 4.8 mm without noise, whose edges are interpolated, are none.
+  const std::string coarse = Path("coarse");
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--out", coarse, "--frames", "200",
+                        "--detector", "80x60", "--pitch-mm", "4.8", "--trajectory", "carm"})
+                .exit_code,
+            0);
+  EXPECT_THAT(RunCommand({"consistency", coarse}).err, Not(HasSubstr("the arc is")));
 }
 
 }  // namespace

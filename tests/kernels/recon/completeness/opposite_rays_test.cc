@@ -151,7 +151,7 @@ TEST(OppositeRays, SeeAnArcOfAnotherLength) {
   struct {
     int views;
     double arc, said;
-  } const arcs[] = {{120, 200, 194}, {120, 200, 206}, {248, 200, 195},
+  } const arcs[] = {{120, 200, 194}, {120, 200, 206}, {248, 200, 194},
                     {120, 357, 346}, {60, 205, 199},  {120, -200, -194}};
   for (const auto& [views, arc, said] : arcs) {
     EllipseScan scan(views, arc, {}, 0.01);
