@@ -77,4 +77,12 @@ std::vector<ViewChunk> ChunksOf(const std::vector<std::vector<int>>& subsets, in
   return chunks;
 }
 
+bool BeginsSubset(const std::vector<ViewChunk>& chunks, int chunk) {
+  return chunk == 0 || chunks[chunk - 1].subset != chunks[chunk].subset;
+}
+
+bool EndsSubset(const std::vector<ViewChunk>& chunks, int chunk) {
+  return chunk + 1 == static_cast<int>(chunks.size()) || BeginsSubset(chunks, chunk + 1);
+}
+
 }  // namespace isocenter::recon

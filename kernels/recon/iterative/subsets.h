@@ -31,5 +31,8 @@ struct ViewChunk {
 
 /// Each subset in chunks of at most `chunk_views` views, as even as possible; subset after subset.
 std::vector<ViewChunk> ChunksOf(const std::vector<std::vector<int>>& subsets, int chunk_views);
+/// Whether a chunk is the first or the last one of its subset.
+bool BeginsSubset(const std::vector<ViewChunk>& chunks, int chunk);
+bool EndsSubset(const std::vector<ViewChunk>& chunks, int chunk);
 
 }  // namespace isocenter::recon

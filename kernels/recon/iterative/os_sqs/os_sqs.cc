@@ -119,11 +119,11 @@ void OsSqs::AddPass(int pass, Agenda& agenda) {
   agenda.push_back([this, pass] { return BeginPass(pass); });
   const auto& chunks = system_.chunks();
   for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
-    if (chunk == 0 || chunks[chunk - 1].subset != chunks[chunk].subset) {
+    if (BeginsSubset(chunks, chunk)) {
       agenda.push_back([this] { return BeginSubset(); });
     }
     agenda.push_back([this, chunk] { return AddViews(chunk); });
-    if (chunk + 1 == system_.chunk_count() || chunks[chunk + 1].subset != chunks[chunk].subset) {
+    if (EndsSubset(chunks, chunk)) {
       agenda.push_back(
           [this, pass, subset = chunks[chunk].subset] { return Update(pass, subset); });
     }

@@ -55,11 +55,11 @@ void Surrogate::AddOfAllViews(const Vectors& vectors, PiecewiseVariation& variat
   agenda.push_back([this] { return system_->Fill(0, denominators_); });
   const auto& chunks = system_->chunks();
   for (int chunk = 0; chunk < system_->chunk_count(); ++chunk) {
-    if (chunk == 0 || chunks[chunk - 1].subset != chunks[chunk].subset) {
+    if (BeginsSubset(chunks, chunk)) {
       agenda.push_back([this, vectors] { return system_->Fill(0, *vectors.scratch); });
     }
     agenda.push_back([this, vectors, chunk] { return AddViews(chunk, vectors, *vectors.scratch); });
-    if (chunk + 1 == system_->chunk_count() || chunks[chunk + 1].subset != chunks[chunk].subset) {
+    if (EndsSubset(chunks, chunk)) {
       agenda.push_back([this, vectors] { return TakeLarger(*vectors.scratch); });
     }
   }
