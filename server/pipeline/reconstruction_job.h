@@ -45,7 +45,7 @@ struct AbsentConsole {
   /// It may have gone on at another node, which makes the volume of all frames under the same UIDs:
   /// what is good enough here is not to be completed.
   bool may_be_elsewhere = false;
-  /// The node that has this job again, which this one had taken over from it. Null: none can.
+  /// The node that has this job again, which this one had taken over from it; nothing: none has.
   std::function<std::optional<std::string>()> handed_back_to;
 };
 

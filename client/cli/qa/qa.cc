@@ -294,8 +294,7 @@ std::string OldWidthsText(const Options& options, const Findings& found) {
           : absl::StrCat("isocenter qa ACCEPTED --json ", options.baseline);
   return absl::StrFormat(
       "; the baseline has %s of less than one slice (%.3g mm), which is not measured any more: "
-      "make "
-      "the baseline anew of the accepted scan with `%s`",
+      "make the baseline anew of the accepted scan with `%s`",
       absl::StrJoin(names, ", "), slice_mm, anew);
 }
 

@@ -149,8 +149,8 @@ std::vector<std::string> BeyondGrid::Texts() const {
     texts.push_back(absl::StrFormat(
         "the grid has %d slices, and in %d of %d views rays that pass above or below them have "
         "line integrals of up to %.1f; expected are at most %.1f, or %d slices and more: the "
-        "object "
-        "is longer than the grid, and what surrounds it is in voxels %d times as coarse, whose "
+        "object is longer than the grid, and what surrounds it is in voxels %d times as coarse, "
+        "whose "
         "errors the grid's first and last slices, or all where there are few, take over: tens to "
         "hundreds of HU; a grid with more slices is right, surroundings that are less coarse are "
         "better",

@@ -41,8 +41,8 @@ std::optional<std::string> DecadicLogarithmText(HostView3<const float> hounsfiel
   if (static_cast<double>(decadic) < kLeastTimes * static_cast<double>(water)) return std::nullopt;
   return absl::StrFormat(
       "%.0f %% of what the volume shows (above %.0f HU) lies about %.0f HU, %.0f %% about water: "
-      "as "
-      "of line integrals that are decadic logarithms, log10(I0 / I), %.2f times too small; legal "
+      "as of line integrals that are decadic logarithms, log10(I0 / I), %.2f times too small; "
+      "legal "
       "are natural ones, ln(I0 / I)",
       100 * share(decadic, object), kObjectHu, kDecadicWaterHu, 100 * share(water, object),
       std::numbers::ln10);

@@ -38,13 +38,13 @@ constexpr double kLeastSigmas = 5;
 // Random orders of which chance is the mean: of few rays so many, of many as many as have these
 // rays together, since a volume waits for the answer.
 constexpr size_t kRaysByChance = 16000;
-// Line integrals by which a column differs from its neighbours in the middle of all views; gains
-// that are not corrected are less, averaged over the rows that are read.
 // Arcs that are tried, where frames differ by more than noise or this share of chance: by steps of
-// half a degree of 200 in the place of rays.
+// half a degree of 200 at each end.
 constexpr double kArcStep = 0.005, kLittleOfChance = 0.01;
 constexpr int kArcSteps = 12;
 constexpr size_t kOrdersOfArc = 2;
+// Line integrals by which a column differs from its neighbours in the middle of all views; gains
+// that are not corrected are less, averaged over the rows that are read.
 constexpr float kMostBend = 0.1F;
 constexpr size_t kMostBends = 64;  // views that are looked at for it, from all over the scan
 
@@ -497,8 +497,7 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
         "the frames do not fit their matrices: opposite rays agree best where the arc is %.1f %% "
         "%s than the matrices say (they differ by %.3f there, and by %.3f as it is); legal is "
         "within %g %%. Any of these does that: angles or the frame rate are off, views are "
-        "missing, "
-        "the matrices are of another scan, the patient turned",
+        "missing, the matrices are of another scan, the patient turned",
         100 * std::abs(result.arc_factor - 1), result.arc_factor > 1 ? "longer" : "shorter",
         result.rescaled, result.difference, 100 * OppositeRays::kMostArcError);
   }
