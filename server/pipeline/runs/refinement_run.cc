@@ -9,6 +9,18 @@
 #include "server/pipeline/runs/chunk_loader.h"
 
 namespace isocenter::pipeline {
+namespace {
+
+// Where none has been given up.
+std::vector<ViewSource> FramesOf(const recon::Chunk& chunk) {
+  std::vector<ViewSource> sources;
+  for (int view = chunk.first_view; view < chunk.first_view + chunk.views; ++view) {
+    sources.push_back({.view = view, .frame = view});
+  }
+  return sources;
+}
+
+}  // namespace
 
 RefinementRun::RefinementRun(std::unique_ptr<const recon::AnyRefinementPlan> plan,
                              const RunPlace& place, scheduler::Admission admission,
@@ -49,33 +61,34 @@ absl::StatusOr<bool> RefinementRun::AdvanceEarly(jobs::JobSpool& spool, int pres
   if (refinement_ == nullptr) {
     ISO_ASSIGN_OR_RETURN(refinement_, recon::NewRefinement(*plan_, registry_, place_.devices));
   }
-  const recon::Chunk next = NextFrames();
-  const bool may_push = next.views > 0 && next.first_view + next.views <= present;
-  if (may_push) {
-    std::vector<ViewSource> sources;
-    for (int i = 0; i < next.views; ++i) {
-      sources.push_back({.view = next.first_view + i, .frame = next.first_view + i});
-    }
-    ISO_RETURN_IF_ERROR(PushToRefinement(spool, sources));
-  }
+  ISO_RETURN_IF_ERROR(StartFdk());
   bool idle = false;
-  if (!may_push) {
+  if (const recon::Chunk chunk = NextChunk();
+      chunk.views > 0 && chunk.first_view + chunk.views <= present) {
+    ISO_RETURN_IF_ERROR(PushChunk(spool, FramesOf(chunk)));
+  } else if (const recon::Chunk next = NextFrames(present); next.views > 0) {
+    ISO_RETURN_IF_ERROR(PushToRefinement(spool, FramesOf(next)));
+  } else {
     ISO_ASSIGN_OR_RETURN(idle, refinement_->StepEarly());
   }
-  if (BetterClassWaits()) ISO_RETURN_IF_ERROR(refinement_->TakeTrace().status());
+  if (BetterClassWaits()) ISO_RETURN_IF_ERROR(TakeTrace());
   return idle;
 }
 
 absl::StatusOr<bool> RefinementRun::Advance(jobs::JobSpool& spool, const FrameLedger& ledger) {
   if (done()) return true;
-  if (std::exchange(early_, false)) ISO_RETURN_IF_ERROR(refinement_->TakeTrace().status());
+  if (early_) {
+    ISO_RETURN_IF_ERROR(TakeTrace());
+    early_ = false;
+  }
   bool done = false;
   switch (phase_) {
     case Phase::kReference:
       ISO_RETURN_IF_ERROR(ReadReference());
       break;
     case Phase::kChunks:
-      ISO_RETURN_IF_ERROR(PushChunk(spool, ledger));
+      ISO_RETURN_IF_ERROR(StartFdk());
+      ISO_RETURN_IF_ERROR(PushChunk(spool, ledger.Sources(NextChunk())));
       break;
     case Phase::kVolume:
       ISO_RETURN_IF_ERROR(FinishVolume());
@@ -102,9 +115,14 @@ absl::StatusOr<ops::RawFrames> RefinementRun::Load(jobs::JobSpool& spool,
   return AsFrames(acquisition, views, pixels);
 }
 
-recon::Chunk RefinementRun::NextFrames() const {
+recon::Chunk RefinementRun::NextFrames(int end) const {
   return {.first_view = frames_pushed_,
-          .views = std::min(basis_.chunk_views, basis_.views() - frames_pushed_)};
+          .views = std::min(basis_.chunk_views, end - frames_pushed_)};
+}
+
+recon::Chunk RefinementRun::NextChunk() const {
+  return phase_ == Phase::kChunks ? basis_.warm_start->chunks[reconstructor_->next_chunk()]
+                                  : recon::Chunk{};
 }
 
 absl::Status RefinementRun::PushToRefinement(jobs::JobSpool& spool,
@@ -124,17 +142,18 @@ absl::Status RefinementRun::ReadReference() {
   return absl::OkStatus();
 }
 
-absl::Status RefinementRun::PushChunk(jobs::JobSpool& spool, const FrameLedger& ledger) {
-  const recon::ReconstructionPlan& plan = *basis_.warm_start;
-  if (reconstructor_ == nullptr) {
-    ISO_ASSIGN_OR_RETURN(reconstructor_,
-                         recon::Reconstructor::Create(plan, registry_, place_.devices));
-  }
-  const recon::Chunk& chunk = plan.chunks[reconstructor_->next_chunk()];
-  ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames, Load(spool, ledger.Sources(chunk)));
+absl::Status RefinementRun::StartFdk() {
+  if (phase_ != Phase::kChunks || reconstructor_ != nullptr) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(reconstructor_,
+                       recon::Reconstructor::Create(*basis_.warm_start, registry_, place_.devices));
+  return absl::OkStatus();
+}
+
+absl::Status RefinementRun::PushChunk(jobs::JobSpool& spool, std::span<const ViewSource> sources) {
+  ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames, Load(spool, sources));
   ISO_RETURN_IF_ERROR(reconstructor_->Push(frames, measured_.matrices, measured_.doses));
-  frames_backprojected_ += chunk.views;
-  if (reconstructor_->next_chunk() == static_cast<int>(plan.chunks.size())) {
+  frames_backprojected_ += static_cast<int>(sources.size());
+  if (reconstructor_->next_chunk() == static_cast<int>(basis_.warm_start->chunks.size())) {
     phase_ = Phase::kVolume;
   }
   return absl::OkStatus();
@@ -157,7 +176,7 @@ absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger&
     ISO_ASSIGN_OR_RETURN(refinement_, recon::NewRefinement(*plan_, registry_, place_.devices));
   }
   // Early, all may have been pushed.
-  if (const recon::Chunk next = NextFrames(); next.views > 0) {
+  if (const recon::Chunk next = NextFrames(basis_.views()); next.views > 0) {
     ISO_RETURN_IF_ERROR(PushToRefinement(spool, ledger.Sources(next)));
   }
   if (frames_pushed_ < basis_.views()) return absl::OkStatus();
@@ -212,8 +231,9 @@ absl::Status RefinementRun::TakeTrace() {
   };
   // After early passes there are both.
   if (reconstructor_ != nullptr) ISO_RETURN_IF_ERROR(add(reconstructor_->TakeTrace()));
-  if (refinement_ != nullptr) ISO_RETURN_IF_ERROR(add(refinement_->TakeTrace()));
-  return absl::OkStatus();
+  if (refinement_ == nullptr) return absl::OkStatus();
+  auto spans = refinement_->TakeTrace();
+  return early_ ? spans.status() : add(std::move(spans));
 }
 
 }  // namespace isocenter::pipeline

@@ -41,10 +41,11 @@ class RefinementRun : public Run {
   /// the first units read. Errors: ReferenceReader::Open's.
   absl::Status OpenReference(const std::string& job_id, const std::filesystem::path& file);
 
-  /// Before Advance, of iterations with early passes: a chunk of frames for them, or the next part
-  /// of one, where no live job waits for the device. So many frames at the beginning are
-  /// `present`, none of them given up, at least as many as before. True when there is nothing to
-  /// do until more are. Errors: those of recon::Refinement, and of JobSpool::Read.
+  /// Before Advance, of iterations with early passes: a chunk of FDK, frames for the refinement, or
+  /// the next part of an early pass, where no live job waits for the device. So many frames at the
+  /// beginning are `present`, none of them given up, at least as many as before. True when there is
+  /// nothing to do until more are. Errors: those of recon::Reconstructor and recon::Refinement, and
+  /// of JobSpool::Read.
   absl::StatusOr<bool> AdvanceEarly(jobs::JobSpool& spool, int present);
 
   /// The next unit of work: slices of the reference, a chunk of FDK, frames for the refinement, or
@@ -98,14 +99,18 @@ class RefinementRun : public Run {
                 scheduler::Admission admission, const ops::Registry& registry,
                 const scheduler::Urgency& urgency);
   absl::Status ReadReference();
-  absl::Status PushChunk(jobs::JobSpool& spool, const FrameLedger& ledger);
+  /// Without effect where the volume to begin with needs none, or no longer.
+  absl::Status StartFdk();
+  absl::Status PushChunk(jobs::JobSpool& spool, std::span<const ViewSource> sources);
   absl::Status FinishVolume();
   absl::Status PushFrames(jobs::JobSpool& spool, const FrameLedger& ledger);
   absl::StatusOr<bool> Step();
   /// Loads views into the buffer and `measured_`.
   absl::StatusOr<ops::RawFrames> Load(jobs::JobSpool& spool, std::span<const ViewSource> sources);
-  /// The next views that the refinement takes at once.
-  recon::Chunk NextFrames() const;
+  /// The next of the first `end` views that the refinement takes at once; none: it has them.
+  recon::Chunk NextFrames(int end) const;
+  /// Of FDK; none: it has all. After StartFdk.
+  recon::Chunk NextChunk() const;
   absl::Status PushToRefinement(jobs::JobSpool& spool, std::span<const ViewSource> sources);
   bool BetterClassWaits() const;
   absl::Status TakeTrace();
@@ -125,7 +130,7 @@ class RefinementRun : public Run {
   std::unique_ptr<recon::Refinement> refinement_;
 
   Phase phase_ = Phase::kChunks;
-  bool early_ = false;  // AdvanceEarly did the last unit
+  bool early_ = false;  // AdvanceEarly did the last unit, whose passes are in no trace
   bool iteration_ended_ = false;
   absl::Time steps_begin_ = absl::InfiniteFuture(), steps_end_ = absl::InfiniteFuture();
   int frames_backprojected_ = 0;
