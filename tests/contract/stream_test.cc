@@ -357,7 +357,7 @@ TEST_F(StreamTest, ADamagedFrameIsSentAgain) {
     EXPECT_THAT(call->End().status,
                 Refused(StatusCode::DATA_LOSS, std::vector<const char*>({"frame 2"})));
     EXPECT_THAT(log.text(), ::testing::HasSubstr("event=frame_refused job=" + call->job_id +
-                                                 " reason=\"frame 2"));
+                                                 " reason=\"DATA_LOSS: frame 2"));
   }
   EXPECT_EQ(service_.observer.count("frame refused DATA_LOSS"), 1);
   EXPECT_EQ(StateOf(call->job_id), v1::JOB_STATE_RECEIVING);
