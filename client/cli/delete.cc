@@ -143,10 +143,10 @@ absl::Status CheckUsage(const Options& options) {
     if (options.job_ids.empty()) {
       return flags::WrongUsage("which jobs? JOB, or several, or --older-than 30d");
     }
-    if (selection.delivered || options.dry_run || options.yes || !selection.station.empty() ||
+    if (selection.delivered || options.dry_run || !selection.station.empty() ||
         !selection.protocol.empty()) {
       return flags::WrongUsage(
-          "--delivered, --station, --protocol, --dry-run and --yes are of --older-than");
+          "--delivered, --station, --protocol and --dry-run are of --older-than");
     }
     return absl::OkStatus();
   }
@@ -224,6 +224,8 @@ void AddDeleteCommand(flags::Command program) {
   const flags::Option force =
       command.AddSwitch("--force", options->force,
                         "also when DICOM destinations have not confirmed that they have it");
+  command.AddSwitch("--yes", options->yes,
+                    "without asking; of a JOB that is named nobody is asked anyway");
   flags::Command by_age = command.Under("By age, of all nodes");
   by_age
       .Add("--older-than", selection.older_than_seconds,
@@ -235,7 +237,6 @@ void AddDeleteCommand(flags::Command program) {
   by_age.Add("--station", selection.station, "only jobs of this station").Identifier();
   by_age.Add("--protocol", selection.protocol, "only jobs of this protocol");
   by_age.AddSwitch("--dry-run", options->dry_run, "only say what would be deleted");
-  by_age.AddSwitch("--yes", options->yes, "without asking");
   options->json.AddFlag(command);
   AddServerFlags(command, options->server);
   command.Does([options] { return Delete(*options); });

@@ -37,6 +37,19 @@ std::optional<int> HelpOfTopic(const std::string& topic) {
     return isocenter::flags::FlushStandardOutput().ok() ? isocenter::flags::kExitDone
                                                         : isocenter::flags::kExitFailed;
   }
+  if (topic == "help") {
+    std::printf(
+        "Explain a command, or what exit codes mean\n"
+        "Usage: isocenter help [COMMAND [COMMAND]]\n"
+        "       isocenter help %s\n\n"
+        "The same as `isocenter COMMAND --help`; without COMMAND all commands are named.\n\n"
+        "Examples:\n"
+        "  isocenter help stream\n"
+        "  isocenter help calibrate detector\n",
+        isocenter::flags::kExitCodesTopic);
+    return isocenter::flags::FlushStandardOutput().ok() ? isocenter::flags::kExitDone
+                                                        : isocenter::flags::kExitFailed;
+  }
   std::vector<std::string> known{isocenter::flags::kExitCodesTopic};
   for (const auto& [heading, commands] : kGroups) {
     if (std::ranges::find(commands, topic) != commands.end()) return std::nullopt;

@@ -82,6 +82,9 @@ absl::Status Transfers(const Options& options) {
     if (!options.watch || std::ranges::all_of(transfers, IsOver)) {
       nlohmann::ordered_json all = nlohmann::ordered_json::array();
       for (const v1::Transfer& transfer : transfers) all.push_back(ToJson(transfer));
+      if (transfers.empty() && completeness.ok() && !options.job_id.empty()) {
+        ISO_RETURN_IF_ERROR(client::HoldersOfJob(cluster, options.job_id).status());
+      }
       if (transfers.empty()) std::fputs("isocenter: no transfer matches\n", stderr);
       ISO_RETURN_IF_ERROR(options.json.Report(text == shown ? "" : text, all));
       return completeness;

@@ -461,7 +461,7 @@ int Program::Refuse(const std::string& wrong) {
                called.c_str());
   if (wants_document_) {
     const std::string hint = absl::StrCat("`", called, " --help` says more");
-    (void)PrintDocument(ErrorDocument(WrongUsage(wrong), hint));
+    (void)PrintDocument(ErrorDocument(OfJob(WrongUsage(wrong), JobOnLine(*app_)), hint));
   }
   return kExitUsage;
 }
@@ -475,7 +475,10 @@ int Program::End(const absl::Status& status) const {
       "`", code == kExitUsage ? called + " --help" : name_ + " help exit-codes", "` says more");
   if (code == kExitUsage) std::fprintf(stderr, "%s.\n", hint.c_str());
   // Of a command that has told what it could, standard output has the document already.
-  if (wants_document_ && !HasPrintedDocument()) (void)PrintDocument(ErrorDocument(status, hint));
+  if (wants_document_ && !HasPrintedDocument()) {
+    const bool knows_job = !JobOf(status).empty();
+    (void)PrintDocument(ErrorDocument(knows_job ? status : OfJob(status, JobOnLine(*app_)), hint));
+  }
   return code;
 }
 

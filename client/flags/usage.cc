@@ -328,6 +328,17 @@ std::string CalledCommand(const CLI::App& root) {
   });
 }
 
+std::string JobOnLine(const CLI::App& root) {
+  const CLI::Option* named = nullptr;
+  for (const CLI::Option* option : OptionsOf(*Called(root).back())) {
+    const std::string type = option->get_type_name();
+    if (type != "JOB" && type != "JOB...") continue;
+    if (named == nullptr || option->get_positional()) named = option;
+  }
+  if (named == nullptr || named->results().size() != 1) return "";
+  return named->results().front();
+}
+
 std::string ExplainUnknownCommand(const CLI::App& root) {
   const CLI::App& app = *Called(root).back();
   const std::vector<std::string> words = app.remaining();

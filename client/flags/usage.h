@@ -25,6 +25,10 @@ std::string ExplainMissingCommand(const CLI::App& root);
 /// What `--help` is asked of, where there is no such command; else empty.
 std::string ExplainUnknownCommand(const CLI::App& root);
 
+/// The one job that the command line names: the argument JOB of the command that was called, or of
+/// one without it its flag that takes a JOB. Empty: none, or several. Of a line with mistakes, too.
+std::string JobOnLine(const CLI::App& root);
+
 /// "isocenter stream": the command that was called, for the head of a message.
 std::string CalledCommand(const CLI::App& root);
 

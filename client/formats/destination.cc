@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -137,14 +136,10 @@ absl::Status CheckFileDestination(const Destination& destination) {
 }
 
 bool LooksLikeAFile(const fs::path& path) {
-  static constexpr std::array kEndings = {
-      ".mha", ".mhd", ".nii",  ".nrrd", ".nhdr", ".raw",  ".dcm", ".hdr",  ".img", ".mnc",
-      ".vti", ".mat", ".npy",  ".npz",  ".h5",   ".hdf5", ".rct", ".rctd", ".bin", ".dat",
-      ".png", ".jpg", ".jpeg", ".tif",  ".tiff", ".bmp",  ".gif", ".webp", ".svg", ".jp2",
-      ".zip", ".tar", ".gz",   ".tgz",  ".bz2",  ".xz",   ".zst", ".7z",   ".rar", ".iso",
-      ".txt", ".csv", ".json", ".xml",  ".html", ".htm",  ".pdf", ".md",   ".log", ".textproto"};
-  const std::string ending = absl::AsciiStrToLower(path.extension().string());
-  return std::ranges::find(kEndings, ending) != kEndings.end();
+  std::error_code error;
+  if (fs::is_directory(path, error)) return false;
+  return std::ranges::any_of(path.extension().string(),
+                             [](char c) { return absl::ascii_isalpha(c); });
 }
 
 absl::Status CheckDirectoryDestination(const Destination& destination) {

@@ -29,8 +29,9 @@ struct Destination {
 /// RESOURCE_EXHAUSTED (what is needed, what is free).
 absl::Status CheckFileDestination(const Destination& destination);
 
-/// Whether a name ends as files do: of volumes, pictures, archives, texts, programs' data; in any
-/// case of letters. Such a name of a directory is a mistake for a file that is not written.
+/// Whether a name has an extension with a letter in it, as those of files do, and is no directory
+/// that is there. Names of directories end in numbers, as UIDs and dates do, or have no extension:
+/// another one is a mistake for a file that is not written.
 bool LooksLikeAFile(const std::filesystem::path& path);
 
 /// The same of a directory, which with those above it need not be there yet.

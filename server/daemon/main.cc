@@ -22,7 +22,7 @@
 #include "server/daemon/configuration.h"
 #include "server/daemon/directories.h"
 #include "server/daemon/flags.h"
-#include "server/daemon/machine_notes.h"
+#include "server/daemon/machine_faults.h"
 #include "server/daemon/process_signals.h"
 #include "server/daemon/service.h"
 #include "server/daemon/supervisor.h"
@@ -124,8 +124,9 @@ int Check(const Configuration& configuration) {
     Complain(usable);
     return kExitFailed;
   }
-  for (const std::string& note : MachineNotes(configuration.config)) {
-    std::fprintf(stderr, "isocenterd: a start now would fail: %s\n", note.c_str());
+  for (const absl::Status& fault : MachineFaults(configuration.config)) {
+    std::fprintf(stderr, "isocenterd: a start now would fail: %s\n",
+                 std::string(fault.message()).c_str());
   }
   std::puts("ok");
   return 0;

@@ -34,6 +34,7 @@ class Observer : public jobs::JobObserver {
     metrics_.OnFrame(bytes);
     activity_.OnFrame(bytes);
   }
+  void OnFrameRefused(const absl::Status& reason) override { metrics_.OnFrameRefused(reason); }
   void OnFrameSpooled(double seconds) override { metrics_.OnFrameSpooled(seconds); }
   void OnWarning(jobs::WarningKind kind) override { metrics_.OnWarning(kind); }
   void OnPrediction(const std::string& device, double predicted_seconds,

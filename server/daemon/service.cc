@@ -22,6 +22,7 @@
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/directories.h"
 #include "server/daemon/job_traces.h"
+#include "server/daemon/machine_faults.h"
 #include "server/daemon/no_device_record.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/scan_conditions.h"
@@ -148,6 +149,9 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Start(Configuration configurat
       new Service(std::move(configuration), std::move(no_device_left)));
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
   ISO_RETURN_IF_ERROR(CheckDirectories(service->configuration_.config));
+  // A start that fails for these leaves nothing behind.
+  const std::vector<absl::Status> faults = MachineFaults(service->configuration_.config);
+  if (!faults.empty()) return faults.front();
   ISO_RETURN_IF_ERROR(service->OpenDevices());
   ISO_RETURN_IF_ERROR(service->OpenStores());
   ISO_RETURN_IF_ERROR(service->TakeUpJobs());

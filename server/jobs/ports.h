@@ -98,6 +98,9 @@ class JobObserver {
   /// An acquisition got no job. `station_name`: the room as it names itself, unchecked; empty where
   /// it had not yet said.
   virtual void OnRefused(const absl::Status& reason, const std::string& station_name) = 0;
+  /// What a console sent into an acquisition under way was not taken: damaged on its way
+  /// (DATA_LOSS), or illegal.
+  virtual void OnFrameRefused(const absl::Status& reason) = 0;
   /// A frame is in the spool, so long after it came.
   virtual void OnFrameSpooled(double seconds) = 0;
   virtual void OnWarning(WarningKind kind) = 0;

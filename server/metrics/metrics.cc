@@ -52,6 +52,10 @@ prometheus::Labels EndLabels(jobs::JobState outcome, jobs::JobClass job_class) {
           {"class", std::string(jobs::Name(job_class))}};
 }
 
+prometheus::Labels ReasonLabel(const absl::Status& reason) {
+  return {{"reason", absl::AsciiStrToLower(absl::StatusCodeToString(reason.code()))}};
+}
+
 prometheus::Labels KindLabel(jobs::WarningKind kind) {
   return {{"kind", std::string(jobs::Name(kind))}};
 }
@@ -68,6 +72,13 @@ struct Metrics::Impl {
       prometheus::BuildCounter()
           .Name("isocenter_refused_total")
           .Help("Acquisitions that were refused before a job existed, by status code.")
+          .Register(*registry);
+  prometheus::Family<Counter>& refused_frames =
+      prometheus::BuildCounter()
+          .Name("isocenter_refused_frames_total")
+          .Help(
+              "Frames, and other messages of acquisitions under way, that were not taken: damaged "
+              "(data_loss) or illegal.")
           .Register(*registry);
   prometheus::Family<Counter>& caller_refused =
       prometheus::BuildCounter()
@@ -229,6 +240,9 @@ Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
   for (const char* reason : {"resource_exhausted", "unavailable", "invalid_argument"}) {
     impl_->refused.Add({{"reason", reason}});
   }
+  for (const char* reason : {"data_loss", "failed_precondition", "invalid_argument"}) {
+    impl_->refused_frames.Add({{"reason", reason}});
+  }
   for (const char* limit :
        {"acquisitions", "calls", "calls_per_second", "downloads", "quotes", "streams"}) {
     impl_->caller_refused.Add({{"limit", limit}});
@@ -337,8 +351,11 @@ void Metrics::OnJobEnded(const jobs::Job& job) {
 }
 
 void Metrics::OnRefused(const absl::Status& reason, const std::string&) {
-  const std::string code = absl::AsciiStrToLower(absl::StatusCodeToString(reason.code()));
-  impl_->refused.Add({{"reason", code}}).Increment();
+  impl_->refused.Add(ReasonLabel(reason)).Increment();
+}
+
+void Metrics::OnFrameRefused(const absl::Status& reason) {
+  impl_->refused_frames.Add(ReasonLabel(reason)).Increment();
 }
 
 void Metrics::OnFrameSpooled(double seconds) { impl_->frame_ack.Observe(seconds); }

@@ -163,6 +163,7 @@ class Metrics : public jobs::JobObserver {
   void OnFrame(int64_t bytes) override;
   void OnJobEnded(const jobs::Job& job) override;
   void OnRefused(const absl::Status& reason, const std::string& station_name) override;
+  void OnFrameRefused(const absl::Status& reason) override;
   void OnFrameSpooled(double seconds) override;
   void OnWarning(jobs::WarningKind kind) override;
   void OnPrediction(const std::string& device, double predicted_seconds,

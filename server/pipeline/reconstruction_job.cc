@@ -1,9 +1,12 @@
 #include "server/pipeline/reconstruction_job.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/completeness/decadic_logarithm.h"
 #include "server/pipeline/job_record.h"
 #include "server/pipeline/runs/run_maker.h"
 
@@ -181,7 +184,24 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
 
 absl::StatusOr<ActiveJob::Output> ReconstructionJob::OutputOf(Run* run) {
   auto& volume = static_cast<ReconstructionRun&>(*run);
-  return Output{volume.volume(), [&volume](int slices) { return volume.slices().Await(slices); }};
+  return Output{volume.volume(), [this, &volume](int slices) {
+                  ISO_RETURN_IF_ERROR(volume.slices().Await(slices));
+                  if (slices == grid_.nz) WarnOfVolume(volume.volume());
+                  return absl::OkStatus();
+                }};
+}
+
+void ReconstructionJob::WarnOfVolume(HostView3<const float> hounsfield) {
+  if (request_.acquisition.pixel_type != recon::PixelType::kFloat32LineIntegrals) return;
+  std::optional<std::string> decadic = recon::DecadicLogarithmText(hounsfield);
+  if (!decadic) return;
+  const absl::StatusOr<jobs::JobSnapshot> job = environment_.table.Get(id_);
+  // It is stored again where it found no room, or the service has been restarted.
+  if (job.ok() && std::ranges::find((*job)->warnings, *decadic, &jobs::JobWarning::text) !=
+                      (*job)->warnings.end()) {
+    return;
+  }
+  Warn({jobs::WarningKind::kAirLevel, std::nullopt, *std::move(decadic)});
 }
 
 ActiveJob::Change ReconstructionJob::Summary(absl::Time stored_at) {

@@ -175,6 +175,8 @@ class ReconstructionJob : public ActiveJob {
   void CloseInput();
   /// Of what its frames as a whole show, once all have come; and says what could not be checked.
   void WarnOfScan();
+  /// Of what the complete volume shows, once. `hounsfield`: [z][y][x].
+  void WarnOfVolume(HostView3<const float> hounsfield);
   /// Until when the place of this job is taken, for those who are refused one.
   void TellExpectedEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(tell_mutex_);
   /// The console did not come back in time.

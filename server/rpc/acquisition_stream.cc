@@ -1,6 +1,8 @@
 #include "server/rpc/acquisition_stream.h"
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +18,12 @@ namespace {
 bool DeadlineHasPassed(absl::Duration allowed, absl::Duration since) {
   constexpr absl::Duration kUnderWay = absl::Seconds(1);
   return allowed - allowed / 100 - kUnderWay <= since;
+}
+
+/// Of a job that goes on: what was sent is damaged or illegal. Else the job has ended, or another
+/// stream has it.
+bool IsOfWhatWasSent(const absl::Status& why) {
+  return absl::IsDataLoss(why) || absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why);
 }
 
 }  // namespace
@@ -75,6 +83,7 @@ void AcquisitionStream::OnRoom() {
 
 void AcquisitionStream::OnRefused(const absl::Status& why) {
   absl::MutexLock lock(&mutex_);
+  if (IsOfWhatWasSent(why)) TellRefusedFrame(why);
   job_.reset();  // it is not this stream's any more
   Close(why);
 }
@@ -97,12 +106,24 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
       const absl::StatusOr<jobs::JobSnapshot> asked_for = shared_.table.Get(asked_for_);
       permit_.Record(audit::Action::kAcquire, asked_for.ok() ? **asked_for : jobs::Job(), why);
     }
-    spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
-                 job_id_.empty() ? "none" : job_id_, jobs::Loggable(why));
+    if (!job_id_.empty() && IsOfWhatWasSent(why)) {
+      TellRefusedFrame(why);
+    } else {
+      spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
+                   job_id_.empty() ? "none" : job_id_, jobs::Loggable(why));
+    }
     Close(why);
   }
   // What a second console sends is its own matter, not the job's.
   if (job != nullptr) job->Reject(stream, why, began_job);
+}
+
+void AcquisitionStream::TellRefusedFrame(const absl::Status& why) {
+  shared_.observer.OnFrameRefused(why);
+  const std::optional<int64_t> suppressed = shared_.refused_frames.Admit(job_id_, absl::Now());
+  if (!suppressed) return;
+  spdlog::warn("event=frame_refused job={} reason=\"{}\" suppressed={}", job_id_,
+               jobs::Loggable(why), *suppressed);
 }
 
 void AcquisitionStream::HandleLoss() {
@@ -206,8 +227,9 @@ void AcquisitionStream::OnIdleAlarm() {
     const bool expired = SteadyNow() - last_activity_ >= shared_.idle_limit;
     // Silence counts while the console is to send; a write that nobody takes counts always.
     const bool silent = reading_ && (phase_ == Phase::kHeader || phase_ == Phase::kFrames);
-    if (expired && writing_) call_->TryCancel();
     if (!expired || !silent) {
+      // Nor will it take how the call ends.
+      if (expired && writing_) call_->TryCancel();
       if (expired) last_activity_ = SteadyNow();
       return ArmIdleAlarm();
     }
@@ -216,6 +238,11 @@ void AcquisitionStream::OnIdleAlarm() {
     Close(absl::DeadlineExceededError(absl::StrCat("the console sent nothing for ",
                                                    absl::FormatDuration(shared_.idle_limit),
                                                    "; legal is at most that")));
+    if (!finished_) {
+      // It has as long to take what is being written: how the call ends comes after that.
+      last_activity_ = SteadyNow();
+      ArmIdleAlarm();
+    }
   }
   if (job != nullptr) job->Detach(stream);
 }

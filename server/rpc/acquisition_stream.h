@@ -17,6 +17,7 @@
 #include "isocenter/v1/acquisition.pb.h"
 #include "isocenter/v1/server_config.pb.h"
 #include "kernels/base/steady_clock.h"
+#include "server/base/line_rate.h"
 #include "server/calibrations/store.h"
 #include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
@@ -41,6 +42,7 @@ struct AcquisitionContext {
   std::function<absl::Time()> clock;            // for what is valid until a date
   calibrations::Store* calibrations = nullptr;  // null: none are kept
   CallCounter calls{};                          // streams, and quotes that are being made
+  LineRate refused_frames{};                    // in the log, by job
 };
 
 /// Reads messages as raw bytes, so that each is held against the limit of its place in the stream
@@ -100,6 +102,7 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   void HandleLeft(const absl::Status& why);
   /// Ends the call with an error of the console's making.
   void Refuse(const absl::Status& why);
+  void TellRefusedFrame(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void ReadNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Close(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

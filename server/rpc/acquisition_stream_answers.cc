@@ -51,6 +51,7 @@ void AcquisitionStream::Pump() {
       bool own_buffer = false;
       grpc::SerializationTraits<v1::AcquireResponse>::Serialize(*response, &outgoing_, &own_buffer);
       writing_ = true;
+      last_activity_ = SteadyNow();
       StartWrite(&outgoing_);
       return;
     }

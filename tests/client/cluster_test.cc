@@ -291,7 +291,8 @@ TEST(Cluster, SeveralJobsAreDeletedByName) {
   second.AddJob("stays", v1::JOB_STATE_COMPLETED, 100);
   second.undeletable = {"stays"};
   const FakeAddress proxy({first, second});
-  const Outcome done = RunCommand({"delete", "a", "stays", "b", "--server", proxy.address()});
+  const Outcome done =
+      RunCommand({"delete", "a", "stays", "b", "--yes", "--server", proxy.address()});
   EXPECT_EQ(done.exit_code, 5);
   EXPECT_EQ(done.out, "job a is deleted\njob b is deleted\n");
   EXPECT_THAT(done.err, HasSubstr("1 job could not be deleted:\n  stays: "));
@@ -300,7 +301,6 @@ TEST(Cluster, SeveralJobsAreDeletedByName) {
            {"delete"},
            {"delete", "a", "--older-than", "30d", "--yes"},
            {"delete", "a", "--delivered"},
-           {"delete", "a", "--yes"},
            {"delete", "--older-than", "30d", "--force", "--yes"},
            {"delete", "--older-than", "30 fortnights", "--yes"}}) {
     std::vector<std::string> command = wrong;

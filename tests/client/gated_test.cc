@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,7 @@ namespace isocenter::client_test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 Outcome Simulate(const std::filesystem::path& out, std::vector<std::string> more) {
   more.insert(more.begin(),
@@ -64,6 +66,26 @@ TEST(Gated, FramesTellTheirPhasesAndVolumesFollowThem) {
   const auto first = *formats::ReadMetaImage(directory / "beat-0.mha");
   const auto third = *formats::ReadMetaImage(directory / "beat-2.mha");
   EXPECT_GT(MeanSquare(first.voxels, third.voxels), 100);
+}
+
+TEST(Gated, DecadicLogarithmsAreTold) {
+  const TemporaryDirectory directory;
+  const auto heart = directory / "heart";
+  ASSERT_EQ(Simulate(heart, {"--organ-motion", "heart"}).exit_code, 0);
+  const std::vector<std::string> gates = {"--gates", "2"};
+  EXPECT_THAT(Reconstruct(heart, directory / "v.mha", gates).err, Not(HasSubstr("decadic")));
+  std::string pixels = ReadBytes(heart / "frames.raw");
+  for (size_t at = 0; at < pixels.size(); at += sizeof(float)) {
+    float line = 0;
+    std::memcpy(&line, &pixels[at], sizeof line);
+    line /= std::log(10.0F);
+    std::memcpy(&pixels[at], &line, sizeof line);
+  }
+  WriteBytes(heart / "frames.raw", pixels);
+  const Outcome told = Reconstruct(heart, directory / "v.mha", gates);
+  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_THAT(told.err, HasSubstr("phase 0.5: "));
+  EXPECT_THAT(told.err, HasSubstr("as of line integrals that are decadic logarithms"));
 }
 
 TEST(Gated, WhatIsWrongIsNamed) {

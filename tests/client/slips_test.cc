@@ -171,7 +171,13 @@ constexpr Slip kSlips[] = {
     {"fetch J --out v.mah", 2, "did you mean .mha?"},
     {"fetch J --out -", 2, "--out is -; legal is a directory, for DICOM"},
     {"fetch J --out vol.jpg", 2, "vol.jpg; legal is a directory, for DICOM"},
+    {"fetch J --out v.xyz", 2, "legal is a directory, for DICOM, or a file that ends in .mha"},
+    {"fetch J --out 1.2.840.113619.7 --server 127.0.0.1:1", 6, "nothing listens at"},  // a UID
+    {"fetch J --out v.xyz/ --server 127.0.0.1:1", 6, "nothing listens at"},
+    {"delete J --yes --server 127.0.0.1:1", 6, "nothing listens at"},
+    {"delete J --yes --delivered", 2, "--station, --protocol and --dry-run are of --older-than"},
     {"fetch J --out all.ZIP", 2, "(a directory of that name: --format dicom)"},
+    {"simulate --phantom head --out scan.bundle", 2, "legal is a directory, for a bundle"},
     {"simulate --phantom head --out vol.mha", 2, "vol.mha; legal is a directory, for a bundle"},
     {"fetch J --out --overwrite", 2,
      "--out is '--overwrite', which is a flag: the value is missing"},
@@ -365,6 +371,10 @@ TEST(Slips, HelpOfACommandIsFoundByEitherWay) {
     EXPECT_EQ(outcome.out, RunCommand({command, "--help"}).out);
   }
   EXPECT_EQ(RunCommand({"help"}).out, RunCommand({"--help"}).out);
+  const Outcome of_help = RunCommand({"help", "help"});
+  EXPECT_EQ(of_help.exit_code, 0) << of_help.err;
+  EXPECT_THAT(of_help.out, HasSubstr("Usage: isocenter help [COMMAND"));
+  EXPECT_THAT(of_help.out, HasSubstr("isocenter help exit-codes"));
 }
 
 TEST(Slips, HelpOfNoCommandIsNoHelp) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
 
 namespace isocenter::testing {
@@ -286,6 +287,16 @@ TEST_F(StreamTest, AWrongChecksumBeforeTheStreamIsClosedIsToldAtOnce) {
   EXPECT_LT(absl::Now() - begin, absl::Seconds(30));
 }
 
+TEST_F(StreamTest, AnIllegalFrameIsLoggedAndCounted) {
+  const CapturedLog log;
+  FrameRefusal(3, [](auto& f) { f.set_index(40); });
+  EXPECT_THAT(log.text(), ::testing::ContainsRegex(
+                              "event=frame_refused job=[^ ]+ reason=\"[^\"]*frame.index is 40; "
+                              "legal is 0 to 39\" suppressed=0"));
+  EXPECT_THAT(log.text(), ::testing::Not(::testing::HasSubstr("event=acquisition_refused")));
+  EXPECT_EQ(service_.observer.count("frame refused INVALID_ARGUMENT"), 1);
+}
+
 TEST_F(StreamTest, FrameIndex) {
   EXPECT_THAT(FrameRefusal(3, [](auto& f) { f.set_index(40); }),
               Invalid({"frame.index is 40", "legal is 0 to 39"}));
@@ -341,8 +352,14 @@ TEST_F(StreamTest, ADamagedFrameIsSentAgain) {
   v1::AcquireRequest damaged = FrameMessage(2);
   damaged.mutable_frame()->mutable_pixels()->front() ^= 1;
   ASSERT_TRUE(call->stream->Write(damaged));
-  EXPECT_THAT(call->End().status,
-              Refused(StatusCode::DATA_LOSS, std::vector<const char*>({"frame 2"})));
+  {
+    const CapturedLog log;
+    EXPECT_THAT(call->End().status,
+                Refused(StatusCode::DATA_LOSS, std::vector<const char*>({"frame 2"})));
+    EXPECT_THAT(log.text(), ::testing::HasSubstr("event=frame_refused job=" + call->job_id +
+                                                 " reason=\"DATA_LOSS: frame 2"));
+  }
+  EXPECT_EQ(service_.observer.count("frame refused DATA_LOSS"), 1);
   EXPECT_EQ(StateOf(call->job_id), v1::JOB_STATE_RECEIVING);
   call = Resume(call->job_id);
   EXPECT_EQ(call->next_frame_index, 2u);
@@ -495,6 +512,37 @@ TEST_F(StreamTest, AStalledConsoleIsLetGo) {
   EXPECT_EQ(call->next_frame_index, 1u);
   ASSERT_TRUE(call->Write(1, 40));
   EXPECT_NE(call->End().result(), nullptr);
+}
+
+TEST_F(StreamTest, AStalledConsoleThatReadsLateIsToldWhyItWasLetGo) {
+  server_.reset();
+  StartServer(
+      [](v1::ServerConfig& config) { config.mutable_limits()->set_idle_stream_seconds(1); });
+  grpc::ChannelArguments arguments;  // a stream holds less than the previews
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 16 << 10);
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  const auto stub = v1::AcquisitionService::NewStub(
+      grpc::CreateCustomChannel(server_->address(), grpc::InsecureChannelCredentials(), arguments));
+  v1::AcquisitionHeader header = SmallHeader();
+  header.mutable_grid()->set_nx(160);
+  header.mutable_grid()->set_ny(160);
+  header.mutable_grid()->set_nz(160);
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const auto stream = stub->Acquire(&context);
+  ASSERT_TRUE(stream->Write(HeaderMessage(header)));
+  for (int i = 0; i < 39; ++i) {
+    ASSERT_TRUE(stream->Write(FrameMessage(i)));
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  absl::SleepFor(absl::Milliseconds(1500));
+  int previews = 0;
+  v1::AcquireResponse response;
+  while (stream->Read(&response)) previews += response.has_preview();
+  EXPECT_GT(previews, 0);
+  EXPECT_THAT(stream->Finish(), Refused(StatusCode::DEADLINE_EXCEEDED,
+                                        std::vector<const char*>({"sent nothing for 1s"})));
 }
 
 }  // namespace

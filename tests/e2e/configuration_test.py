@@ -236,6 +236,7 @@ class ConfigurationTest(support.ServiceTest):
         self.addCleanup(taken.close)
         port = taken.getsockname()[1]
         (self.folder / "file").write_text("")
+        (self.folder / "page").mkdir()
         in_use = "which cannot be listened on: Address already in use; legal is a port that no other program has"
         for flags, text, said in (
             (("--grpc_address", f"127.0.0.1:{port}"), "", f"grpc_address is 127.0.0.1:{port}, {in_use}"),
@@ -247,10 +248,12 @@ class ConfigurationTest(support.ServiceTest):
                 "",
                 "dicom_node.port is no-such-host.invalid:",
             ),
-            ((), 'web { page_directory: "archive" }', ""),
             (("--spool", "file/spool"), "", "spool.directory is file/spool; cannot write to "),
             (("--archive", "file/archive"), "", "archive_directory is file/archive; cannot write to "),
+            (("--spool", "/proc/x"), "", "spool.directory is /proc/x; cannot write to "),
+            (("--archive", "/proc/x"), "", "archive_directory is /proc/x; cannot write to "),
             ((), 'web { volume_cache_directory: "file/viewer" }', "web.volume_cache_directory is file/viewer; cannot write to "),
+            ((), 'web { page_directory: "page" }', ""),  # the only one that has begun when it fails
         ):
             with self.subTest(flags=flags, text=text):
                 self.config.write_text(text)
@@ -260,6 +263,9 @@ class ConfigurationTest(support.ServiceTest):
                     self.assertIn(f"isocenterd: a start now would fail: {said}", check[1])
                 self.assertEqual(start[0], 1, start[1])
                 self.assertIn("isocenterd: ", start[1])
+                if said:
+                    self.assertIn(said, start[1])
+                    self.assertFalse((self.folder / "archive").exists(), "a failed start has made a directory")
 
     def test_the_audit_trails_file(self):
         """--check looks at it, makes nothing, and ends with 1: another start may find it better."""

@@ -64,7 +64,7 @@ class JsonTest(support.ServiceTest):
         document = json.loads(done.stdout)
         if code != 0:
             error = document["error"]
-            self.assertEqual(list(error), ["code", "message", "hint", "exit_code"])
+            self.assertEqual([key for key in error if key != "job_id"], ["code", "message", "hint", "exit_code"])
             self.assertEqual(error["exit_code"], code)
             self.assertIn(error["message"], done.stderr)
             self.assertTrue(error["hint"], arguments)
@@ -95,6 +95,8 @@ class JsonTest(support.ServiceTest):
         self.document("cancel", again["job_id"], *at)
         self.document("send", job, "--to", "PACS", *at)
         self.assertIn(job, {transfer["job_id"] for transfer in self.document("transfers", *at)})
+        self.assertEqual(self.document("transfers", "--job", refined, "--state", "failed", *at), [])
+        self.assertEqual(self.document("transfers", "--job", "none", *at, code=4)["error"]["job_id"], "none")
         self.assertIsInstance(self.document("destinations", *at), list)
         self.assertIsInstance(self.document("retry", "--all", *at)["instance_count"], int)
         self.assertEqual(self.document("fetch", job, "--out", self.folder / "dicom", *at)["file_count"], support.INSTANCES)

@@ -59,6 +59,35 @@ class ReconstructTest(support.ServiceTest):
         self.assertEqual(len(voxels), 64**3 * 4)
         self.assertTrue(voxels == whole, "the streamed volume differs from the one sent at full speed")
 
+    def test_frames_that_are_wrong_are_told_as_what_they_are(self):
+        """By the service as by `isocenter reconstruct`, and in no other words beside."""
+        service, bundle = self.service(), self.folder / "lines"
+        scan = ("--phantom", "head", "--pixel", "line-integrals", "--trajectory", "circle", "--arc-deg", "360")
+        isocenter.must("simulate", *scan, "--frames", 60, "--detector", "155x120", "--pitch-mm", "2.464", "--out", bundle)
+        file = bundle / "frames.raw"
+        right = array.array("f", file.read_bytes())
+        frame = len(right) // 60
+        nothing = array.array("f", [math.nan] * frame)
+        swapped = right[20 * frame : 25 * frame]
+        swapped.byteswap()
+        for wrong, words in (
+            (right, None),
+            (right[: 20 * frame] + nothing + right[21 * frame :], "not finite"),
+            (right[: 20 * frame] + swapped + right[25 * frame :], "in the other byte order"),
+            (array.array("f", [line / math.log(10) for line in right]), "decadic logarithms"),
+            (right[4 * frame : 5 * frame] * 60, "have the pixels of the frame before"),
+        ):
+            with self.subTest(words):
+                file.write_bytes(wrong.tobytes())
+                live = isocenter.json_of("stream", bundle, "--server", service.grpc, *support.GRID)["warnings"]
+                local = isocenter.json_of("reconstruct", bundle, *support.GRID, "--out", self.folder / "v.mha", "--overwrite")["warnings"]
+                for said in (live, local):
+                    if words is None:
+                        self.assertEqual(said, [])
+                        continue
+                    self.assertTrue(any(words in text for text in said), said)
+                    self.assertFalse(any("of the dose of" in text for text in said), said)
+
     def test_a_second_pass_is_the_same_as_on_files(self):
         # With so little water the skull's densest parts are metal. The service is killed on the way.
         config = "protocol { name: 'dense' mu_water_per_mm: 0.011 }"

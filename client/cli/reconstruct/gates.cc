@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -12,6 +13,7 @@
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
+#include "kernels/recon/completeness/decadic_logarithm.h"
 #include "kernels/recon/gating/gated_frames.h"
 #include "kernels/recon/gating/gated_plan.h"
 #include "kernels/recon/gating/gating.h"
@@ -50,6 +52,12 @@ absl::Status Write(const GatedScan& scan, const std::vector<ops::Device*>& devic
     gate.findings.push_back(recon::ToText(rings));
     std::fprintf(stderr, "isocenter: %s: %s\n", gate.file.string().c_str(),
                  gate.findings.back().c_str());
+  }
+  if (scan.acquisition.pixel_type == recon::PixelType::kFloat32LineIntegrals) {
+    if (const auto decadic = recon::DecadicLogarithmText({voxels.data(), scan.grid.shape()})) {
+      gate.warnings.push_back(absl::StrFormat("phase %g: %s", gate.window.centre, *decadic));
+      PrintWarnings(std::span(gate.warnings).last(1));
+    }
   }
   return formats::WriteVolume(gate.file, {.grid = PatientGrid(scan.grid, scan.position),
                                           .voxels = std::move(voxels),

@@ -204,6 +204,12 @@ std::optional<std::string> DetectorLevels::Overexposed(const Levels& levels, dou
 }
 
 std::optional<std::string> DetectorLevels::Silent(const Levels& levels) const {
+  if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals && levels.silent > 0) {
+    return absl::StrFormat(
+        "%.3g %% of the line integrals that were looked at are not finite; legal are finite "
+        "numbers: the others make streaks",
+        100 * levels.silent);
+  }
   if (levels.silent > kMost) {
     return absl::StrFormat(
         "%.1f %% of the detector's pixels show nothing; expected are at most %.0f %%",

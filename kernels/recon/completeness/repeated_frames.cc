@@ -20,8 +20,12 @@ constexpr double kNoiseRatio = 1.5;
 constexpr double kLeastCounts = 8, kLeastLines = 5e-3;  // median of fourth differences
 
 // Halves of a row are unlike where more than a share of their pixels differ by more than this of
-// the row's range, and by more than rounding.
+// the row's range, and by more than rounding. Where the axis lies between pixels or in the middle
+// of one, each has its own mirror image, in which what is symmetric is the same but for rounding:
+// a small insert on one side shows. Elsewhere what lies between pixels is not known.
+constexpr double kUnlikePixel = 2e-4, kUnlikePixelShare = 0.005;
 constexpr double kUnlike = 2e-3, kUnlikeShare = 0.02;
+constexpr double kOnPixel = 1e-5;  // pixels
 template <class T>
 constexpr double kLeastUnlike = std::is_integral_v<T> ? 1.5 : 1e-5;
 
@@ -57,24 +61,30 @@ void AddBends(std::span<const std::byte> pixels, std::vector<double>& second,
   }
 }
 
-/// Pixels whose mirror image at column `axis` is another value than any around that place.
+/// Pixels whose mirror image is another value than any around that place.
 struct Mirrored {
+  bool on_pixels = false;  // images of pixels are pixels
   int compared = 0, unlike = 0;
 };
 
+/// `image`: where the mirror image of column 0 is.
 template <class T>
-void AddMirrored(std::span<const std::byte> pixels, double axis, Mirrored& mirrored) {
+void AddMirrored(std::span<const std::byte> pixels, double image, Mirrored& mirrored) {
   const auto columns = static_cast<int>(pixels.size() / sizeof(T));
   std::vector<T> row(columns);
   std::memcpy(row.data(), pixels.data(), columns * sizeof(T));
   const auto [least, most] = std::ranges::minmax(row);
-  const double rounding =
-      kUnlike * (static_cast<double>(most) - static_cast<double>(least)) + kLeastUnlike<T>;
+  const int reach = mirrored.on_pixels ? 0 : 1;
+  const double rounding = (mirrored.on_pixels ? kUnlikePixel : kUnlike) *
+                              (static_cast<double>(most) - static_cast<double>(least)) +
+                          kLeastUnlike<T>;
   for (int u = 0; u < columns; ++u) {
-    const int image = static_cast<int>(std::floor(2 * axis - u));
-    if (image < 1 || image + 2 >= columns) continue;
-    const auto [low, high] =
-        std::minmax({row[image - 1], row[image], row[image + 1], row[image + 2]});
+    const int first = (mirrored.on_pixels ? static_cast<int>(std::lround(image))
+                                          : static_cast<int>(std::floor(image))) -
+                      u - reach;
+    const int last = first + 3 * reach;
+    if (first < 0 || last >= columns) continue;
+    const auto [low, high] = std::ranges::minmax(std::span(row).subspan(first, last - first + 1));
     ++mirrored.compared;
     mirrored.unlike += row[u] < low - rounding || row[u] > high + rounding;
   }
@@ -113,14 +123,15 @@ bool RepeatedFrames::HasNoise(std::span<const FrameRow> rows) const {
 
 bool RepeatedFrames::IsMirrored(int view, std::span<const FrameRow> rows) const {
   const ProjectionMatrix& matrix = acquisition_.trajectory[view];
-  const double axis = matrix(0, 3) / matrix(2, 3);
-  Mirrored mirrored;
+  const double image = 2 * matrix(0, 3) / matrix(2, 3);
+  Mirrored mirrored{.on_pixels = std::abs(image - std::round(image)) < kOnPixel};
   for (const FrameRow& row : rows) {
     acquisition_.pixel_type == PixelType::kUint16Counts
-        ? AddMirrored<uint16_t>(row.pixels, axis, mirrored)
-        : AddMirrored<float>(row.pixels, axis, mirrored);
+        ? AddMirrored<uint16_t>(row.pixels, image, mirrored)
+        : AddMirrored<float>(row.pixels, image, mirrored);
   }
-  return mirrored.unlike <= kUnlikeShare * mirrored.compared;
+  return mirrored.unlike <=
+         (mirrored.on_pixels ? kUnlikePixelShare : kUnlikeShare) * mirrored.compared;
 }
 
 bool RepeatedFrames::Add(int view, std::span<const FrameRow> rows) {

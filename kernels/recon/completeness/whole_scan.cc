@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/recon/completeness/byte_order.h"
 #include "kernels/recon/completeness/cut_rows.h"
 #include "kernels/recon/completeness/detector_levels.h"
 #include "kernels/recon/completeness/frame_row.h"
@@ -16,8 +17,9 @@ namespace isocenter::recon {
 namespace {
 
 /// Whether all pixels of a frame have one value, as of a detector that was not exposed, or has not
-/// answered.
+/// answered. What is no number is told of otherwise.
 bool IsConstant(const ops::RawFrames& frames, int view) {
+  if (!frames.counts && !std::isfinite(*frames.line_integrals.row(view, 0))) return false;
   const size_t pixel = frames.counts ? sizeof(uint16_t) : sizeof(float);
   const std::span<const std::byte> first = RowOf(frames, view, 0).pixels;
   // Every pixel is as the one before it.
@@ -84,7 +86,7 @@ std::optional<std::string> ConstantFramesText(const ops::RawFrames& frames) {
 FoundInScan ScanFindings(const WholeScan& scan) {
   ScanWatch watch(scan.acquisition);
   const DetectorLevels detector(scan.acquisition);
-  InFrames overexposed, silent, not_finite;
+  InFrames overexposed, silent, not_finite, other_order;
   const int detector_rows = scan.acquisition.detector.rows;
   FoundInScan found;
   std::vector<std::string>& texts = found.texts;
@@ -97,9 +99,13 @@ FoundInScan ScanFindings(const WholeScan& scan) {
     for (int i = 0; i < ScanWatch::SampledRows(detector_rows); ++i) {
       sampled.push_back(RowOf(scan.frames, view, ScanWatch::SampledRow(i, detector_rows)));
     }
+    if (auto text = OtherByteOrderText(sampled, scan.acquisition.pixel_type)) {
+      other_order.Add(view, std::move(text));
+      continue;
+    }
     const DetectorLevels::Levels levels = detector.Look(sampled);
     overexposed.Add(view, detector.Overexposed(levels, scan.dose(view)));
-    silent.Add(view, detector.Silent(levels));
+    if (scan.frames.counts) silent.Add(view, detector.Silent(levels));
     not_finite.Add(view, NotFinite(scan.frames, view));
     for (int i = 0; i < watch.rows(view); ++i) {
       rows.push_back(RowOf(scan.frames, view, watch.first_row(view) + i));
@@ -110,7 +116,9 @@ FoundInScan ScanFindings(const WholeScan& scan) {
       texts.push_back(std::move(finding.text));
     }
   }
-  for (const InFrames* each : {&overexposed, &silent, &not_finite}) each->Tell(scan.views(), texts);
+  for (const InFrames* each : {&other_order, &overexposed, &silent, &not_finite}) {
+    each->Tell(scan.views(), texts);
+  }
   if (std::optional<std::string> repeated = watch.RepeatedText()) {
     texts.push_back(*std::move(repeated));
   }

@@ -29,6 +29,12 @@ jobs::Job ForgottenJob(const std::string& id) {
   return job;
 }
 
+/// Another node has the job, under the same id, and so its step, under the same UID: how that ends
+/// is for it to say (docs/adr/0103).
+bool IsHandedBack(const jobs::Job& job) {
+  return job.state == jobs::JobState::kCancelled && absl::IsAborted(job.error);
+}
+
 }  // namespace
 
 ProcedureSteps::ProcedureSteps(ProcedureStepOptions options, archive::Archive& archive,
@@ -139,6 +145,12 @@ void ProcedureSteps::Record() {
 
 absl::Status ProcedureSteps::Record(const Event& event) {
   const jobs::Job& job = *event.job;
+  if (IsHandedBack(job)) {
+    const absl::Status dropped = queue_->Drop(job.id);
+    const bool has_nothing_to_send =
+        absl::IsNotFound(dropped) || absl::IsFailedPrecondition(dropped);
+    return has_nothing_to_send ? absl::OkStatus() : dropped;
+  }
   const std::string& ae_title = options_.node.ae_title;
   // One that ended at once may have come here first.
   ISO_ASSIGN_OR_RETURN(const std::string begun, ProcedureStepBegun(job, ae_title));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/source_position.h"
+#include "kernels/recon/completeness/byte_order.h"
 
 namespace isocenter::pipeline {
 namespace {
@@ -86,13 +87,20 @@ std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
     const std::optional<ProjectionMatrix>& measured, double dose) {
   std::vector<jobs::JobWarning> warnings;
   Sample(index, pixels);
+  CheckMatrix(index, measured, warnings);
+  if (measured) matrices_[index] = *measured;
+  if (auto order = recon::OtherByteOrderText(sampled_, pixel_type_)) {
+    // Whatever else such pixels seem to show would be told in words that lead astray.
+    if (dead_.Update(true)) {
+      warnings.push_back({jobs::WarningKind::kDeadDetector, index, *std::move(order)});
+    }
+    return warnings;
+  }
   const recon::DetectorLevels::Levels frame = detector_levels_.Look(sampled_);
   CheckDetector(index, frame, dose, warnings);
   // A detector that sees the same everywhere sees no patient.
   if (!frame.is_constant) CheckWidth(index, dose, warnings);
   if (const auto level = LogIntensity()) CheckDose(index, *level, warnings);
-  CheckMatrix(index, measured, warnings);
-  if (measured) matrices_[index] = *measured;
   // A frame that shows nothing has been told of.
   if (!frame.is_constant) CheckScan(index, dose, warnings);
   return warnings;

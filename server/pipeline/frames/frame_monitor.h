@@ -23,7 +23,9 @@ namespace isocenter::pipeline {
 /// Looks at a few rows of every frame, and at its measured matrix. What it finds is reported when
 /// it begins, and again only after it has ended.
 ///
-/// Saturated, dead: of more than 1 % of the pixels that are looked at (recon::DetectorLevels).
+/// Saturated, dead: of more than 1 % of the pixels that are looked at (recon::DetectorLevels). Dead
+/// are also line integrals that are not finite, and frames whose bytes are in the other order
+/// (recon::OtherByteOrderText), of which nothing else is told.
 ///
 /// Dose dip: the mean logarithm of the intensities is that of a dose more than 30 % below the
 /// median of the last eight frames within 6 degrees of the arc. The mean intensity, or the

@@ -153,6 +153,35 @@ TEST(ExitCodes, OfAServiceThatIsAwayAreSixAndADocument) {
   }
 }
 
+TEST(ExitCodes, ADocumentNamesTheJobThatTheLineNames) {
+  const std::vector<std::vector<std::string>> lines = {
+      {"watch", "job-7"},
+      {"cancel", "job-7"},
+      {"refine", "job-7", "--metal"},
+      {"delete", "job-7"},
+      {"fetch", "job-7", "--out", "/tmp/isocenter-none"},
+      {"send", "job-7"},
+      {"retry", "job-7"},
+      {"transfers", "--job", "job-7"},
+      {"replicas", "take", "job-7"},
+      {"steps", "retry", "job-7"},
+      {"qa", "--job", "job-7"},
+      // Wrong usage: of the parser, and of the command.
+      {"watch", "job-7", "--no-such-flag"},
+      {"refine", "job-7", "--reference", "job-8", "--deadline", "soon"},
+      {"refine", "job-7"},
+      {"fetch", "job-7"},
+  };
+  for (const std::vector<std::string>& line : lines) {
+    const Outcome outcome =
+        RunCommand(With(line, {"--server", "unix:/nowhere/isocenter.sock", "--json"}));
+    EXPECT_EQ(ErrorOf(outcome).value("job_id", ""), "job-7") << absl::StrJoin(line, " ");
+  }
+  // Which of several is not told.
+  const Outcome several = RunCommand({"delete", "job-7", "job-8", "--older-than", "1d", "--json"});
+  EXPECT_FALSE(ErrorOf(several).contains("job_id"));
+}
+
 TEST(ExitCodes, OfWhatIsNotThereAreFour) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"compare", "/none.mha", "--phantom", "head"},

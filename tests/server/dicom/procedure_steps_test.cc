@@ -140,6 +140,16 @@ TEST_F(ProcedureStepsTest, WhatFailsIsDiscontinuedWithAReason) {
   ExpectQuiet(4);
 }
 
+TEST_F(ProcedureStepsTest, TheStepOfAJobThatWasHandedBackIsTheOtherNodes) {
+  jobs::Job job = NewJob("job-1");
+  steps_->OnBegan(job);
+  ASSERT_THAT(AwaitMessages(1), SizeIs(1));
+  job.state = jobs::JobState::kCancelled;
+  job.error = absl::AbortedError("handed back: node b has it again");
+  steps_->OnEnded(job);
+  ExpectQuiet(1);
+}
+
 TEST_F(ProcedureStepsTest, AnOperatorsReasonAndTheDoseAreReported) {
   jobs::Job job = NewJob("job-1");
   job.state = jobs::JobState::kCancelled;

@@ -268,6 +268,9 @@ class FakeObserver : public jobs::JobObserver {
   void OnRefused(const absl::Status& reason, const std::string&) override {
     Count("refused " + absl::StatusCodeToString(reason.code()));
   }
+  void OnFrameRefused(const absl::Status& reason) override {
+    Count("frame refused " + absl::StatusCodeToString(reason.code()));
+  }
   void OnFrameSpooled(double) override { Count("frame spooled"); }
   void OnWarning(jobs::WarningKind kind) override {
     Count(absl::StrCat("warning ", jobs::Name(kind)));

@@ -121,6 +121,7 @@ TEST_F(MetricsTest, CountsWhatHappens) {
   failed.job_class = jobs::JobClass::kInteractive;
   metrics_.OnJobEnded(failed);
   metrics_.OnRefused(absl::ResourceExhaustedError(""), "Angio-1");
+  metrics_.OnFrameRefused(absl::DataLossError(""));
   metrics_.OnDicomOperation("find", "success");
   const std::string text = Scraped(metrics_.port());
   for (const char* line : {
@@ -146,6 +147,8 @@ TEST_F(MetricsTest, CountsWhatHappens) {
            "isocenter_device_memory_bytes{device=\"cpu0\",kind=\"limit\"} 1000\n",
            "isocenter_device_memory_bytes{device=\"cpu0\",kind=\"used\"} 250\n",
            "isocenter_refused_total{reason=\"resource_exhausted\"} 1\n",
+           "isocenter_refused_frames_total{reason=\"data_loss\"} 1\n",
+           "isocenter_refused_frames_total{reason=\"invalid_argument\"} 0\n",
            "isocenter_dicom_operations_total{operation=\"find\",outcome=\"success\"} 1\n",
            "isocenter_build_info{backend=\"cpu\",version=\"1.2.3\"} 1\n",
        }) {

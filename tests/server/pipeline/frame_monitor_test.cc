@@ -333,6 +333,34 @@ TEST(FrameMonitor, LineIntegralsThatAreNoneAreDeadPixels) {
   }
   scan.Give(1, bytes);
   EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kDeadDetector, 1)));
+  EXPECT_THAT(scan.text(0), HasSubstr("line integrals that were looked at are not finite"));
+}
+
+TEST(FrameMonitor, AFrameWithoutANumberIsToldAsThatAlone) {
+  Scan scan = FloatScan();
+  for (int i = 0; i < scan.views(); ++i) {
+    std::string bytes = scan.Frame(i);
+    if (i == 20) std::memset(bytes.data(), 0xff, bytes.size());  // quiet NaN
+    scan.Give(i, bytes);
+  }
+  EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kDeadDetector, 20)));
+  EXPECT_THAT(scan.text(0), HasSubstr("100 % of the line integrals"));
+}
+
+TEST(FrameMonitor, FramesInTheOtherByteOrderAreToldAsThatAlone) {
+  for (const bool counts : {true, false}) {
+    Scan scan = counts ? CountScan() : FloatScan();
+    const size_t pixel = counts ? 2 : 4;
+    for (int i = 0; i < scan.views(); ++i) {
+      std::string bytes = scan.Frame(i);
+      for (size_t at = 0; i >= 20 && i < 25 && at < bytes.size(); at += pixel) {
+        std::reverse(&bytes[at], &bytes[at] + pixel);
+      }
+      scan.Give(i, bytes);
+    }
+    EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kDeadDetector, 20))) << counts;
+    EXPECT_THAT(scan.text(0), HasSubstr("the pixels are in the other byte order")) << counts;
+  }
 }
 
 TEST(FrameMonitor, AConstantFrameIsDead) {

@@ -89,7 +89,7 @@ TEST(DetectorLevels, PixelsThatShowNothingAreTold) {
   EXPECT_THAT(SaidOfLines([&](double line) {
                 return pixel++ % 50 == 0 ? std::nanf("") : static_cast<float>(line);
               }),
-              HasSubstr("2.0 % of the detector's pixels show nothing"));
+              HasSubstr("2 % of the line integrals that were looked at are not finite"));
 }
 
 TEST(DetectorLevels, LineIntegralsThatAreCutOffAreTold) {

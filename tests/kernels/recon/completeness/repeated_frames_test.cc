@@ -78,6 +78,39 @@ TEST(RepeatedFrames, AWholeScanOfOneFrameIsSeenWithoutNoiseByItsMirrorImage) {
   }
 }
 
+/// How many of 20 frames of line integrals are copies: of a round body, where `insert` of 10 mm
+/// lies at its side, all as the first.
+int CopiesOfLines(double insert, double offset_px) {
+  EllipseScan scan(20, 200, kRound, 0, offset_px);
+  scan.acquisition.pixel_type = PixelType::kFloat32LineIntegrals;
+  const int columns = scan.acquisition.detector.columns, rows = scan.acquisition.detector.rows;
+  const ProjectionMatrix& matrix = scan.acquisition.trajectory[0];
+  std::vector<float> frame(columns * rows);
+  for (int at = 0; at < columns * rows; ++at) {
+    const double small =
+        EllipseScan::Line(matrix, {.a_mm = 10, .b_mm = 10, .x_mm = 0, .y_mm = 25}, at % columns);
+    frame[at] =
+        static_cast<float>(EllipseScan::Line(matrix, kRound, at % columns) + insert * small);
+  }
+  RepeatedFrames repeated(scan.acquisition);
+  for (int view = 0; view < scan.views(); ++view) {
+    std::vector<FrameRow> sampled;
+    for (int v = 0; v < rows; ++v) {
+      sampled.push_back(RowOf(std::as_bytes(std::span(frame)), v, rows));
+    }
+    repeated.Add(view, sampled);
+  }
+  return repeated.copies();
+}
+
+TEST(RepeatedFrames, OfLineIntegralsWithoutNoiseASmallInsertOnOneSideIsEnough) {
+  EXPECT_EQ(CopiesOfLines(0.05, 0), 19);
+  EXPECT_EQ(CopiesOfLines(0.05, 30.5), 19);
+  for (const double offset_px : {0.0, 30.5, 30.3}) {
+    EXPECT_EQ(CopiesOfLines(0, offset_px), 0) << offset_px;
+  }
+}
+
 TEST(RepeatedFrames, AnArmThatStandsStillMayRepeat) {
   EllipseScan scan(20, 200, {}, 0);
   Freeze(scan, 5, 8);

@@ -1,17 +1,23 @@
-#include "server/daemon/machine_notes.h"
+#include "server/daemon/machine_faults.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "server/config/addresses.h"
 #include "server/config/server_config.h"
@@ -57,27 +63,47 @@ absl::Status CheckFree(const config::Listener& listener) {
                                           ", which cannot be listened on: ", why)));
 }
 
+/// Whether the kernel itself makes up what is in this file system: it takes no files of programs.
+bool IsMadeUp(const fs::path& directory) {
+  struct statfs found {};
+  if (statfs(directory.c_str(), &found) != 0) return false;
+  // proc, sysfs, cgroup, cgroup2, debugfs, tracefs, securityfs, devpts. Source: statfs(2).
+  constexpr std::array<int64_t, 8> kMadeUp = {0x9fa0,     0x62656572, 0x27e0eb,   0x63677270,
+                                              0x64626720, 0x74726163, 0x73636673, 0x1cd1};
+  return std::ranges::find(kMadeUp, int64_t{found.f_type}) != kMadeUp.end();
+}
+
+/// 0, or why no file can be made in a directory that is there. What the rights say is not all: a
+/// disk may be read-only, a directory immutable. The file that is made has no name.
+int ErrorOfMaking(const fs::path& directory) {
+  if (access(directory.c_str(), W_OK | X_OK) != 0) return errno;
+  const int file = open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (file >= 0) {
+    close(file);
+    return 0;
+  }
+  const int error = errno;
+  if (error == EROFS || error == EACCES || error == EPERM) return error;
+  // Not every file system knows nameless files, and with a full disk a start does what it can.
+  return IsMadeUp(directory) ? EOPNOTSUPP : 0;
+}
+
 /// Whether this user may write to a directory, or make it in the nearest above that is there.
 absl::Status CheckWritable(const std::string& field, const std::string& path) {
   std::error_code none;
   fs::path nearest = fs::absolute(path, none);
   while (nearest.has_relative_path() && !fs::exists(nearest, none)) nearest = nearest.parent_path();
-  int error = 0;
-  if (!fs::is_directory(nearest, none)) {
-    error = ENOTDIR;
-  } else if (access(nearest.c_str(), W_OK | X_OK) != 0) {
-    error = errno;
-  }
+  const int error = fs::is_directory(nearest, none) ? ErrorOfMaking(nearest) : ENOTDIR;
   if (error == 0) return absl::OkStatus();
   return OfDirectory(field, path, storage::FileError(error, "write to", nearest));
 }
 
 }  // namespace
 
-std::vector<std::string> MachineNotes(const v1::ServerConfig& config) {
-  std::vector<std::string> notes;
-  const auto note = [&](const absl::Status& status) {
-    if (!status.ok()) notes.emplace_back(status.message());
+std::vector<absl::Status> MachineFaults(const v1::ServerConfig& config) {
+  std::vector<absl::Status> faults;
+  const auto note = [&](absl::Status status) {
+    if (!status.ok()) faults.push_back(std::move(status));
   };
   const std::string& archive = config.archive_directory();
   const std::string spool = config::SpoolDirectory(config);
@@ -91,11 +117,11 @@ std::vector<std::string> MachineNotes(const v1::ServerConfig& config) {
   if (holder && holder != replaced) {
     note(OfDirectory("spool.directory", spool, storage::InUse(spool, holder, "directory")));
   }
-  if (replaced) return notes;  // the ports are its own
+  if (replaced) return faults;  // the ports are its own
   for (const config::Listener& listener : config::ListenersOf(config)) {
     note(CheckFree(listener));  // also of any free port: the address may be none of this machine's
   }
-  return notes;
+  return faults;
 }
 
 }  // namespace isocenter::daemon
