@@ -14,6 +14,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/warnings.h"
+#include "client/formats/other_matrices.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/consistency/scan_consistency.h"
 #include "kernels/recon/completeness/opposite_rays.h"
@@ -240,6 +241,12 @@ absl::Status Check(const Options& options) {
   Findings findings{
       .has_lines = source.has_lines(),
       .matrices = wire::ImplausibleMatrices(trajectory, detector.pitch_u_mm, detector.pitch_v_mm)};
+  if (!options.matrices.empty()) {
+    for (std::string& doubt :
+         formats::OtherMatricesDoubts(source.trajectory(), trajectory, options.matrices)) {
+      findings.matrices.push_back(std::move(doubt));
+    }
+  }
   ISO_ASSIGN_OR_RETURN(findings.planes, scan->Judge(pool));
   findings.rays = rays.Judge();
   const double seconds =

@@ -50,6 +50,11 @@ std::vector<std::string> OtherMatricesDoubts(const Trajectory& own, const Trajec
                          "; which of the two is right no frame shows. Was the table of balls "
                          "right, and did the phantom stand as the patient's frame is?");
   }
+  if (const auto focal = FocalMisfit(*alignment, "the acquisition's own")) {
+    doubts.push_back(absl::StrCat("the matrices of ", name, " ", *focal,
+                                  "; which of the two is right no frame shows. Were they measured "
+                                  "at the distance, and with the pixels, of this acquisition?"));
+  }
   return doubts;
 }
 

@@ -192,16 +192,16 @@ absl::StatusOr<ActiveJob::Output> ReconstructionJob::OutputOf(Run* run) {
 }
 
 void ReconstructionJob::WarnOfVolume(HostView3<const float> hounsfield) {
-  if (request_.acquisition.pixel_type != recon::PixelType::kFloat32LineIntegrals) return;
-  std::optional<std::string> decadic = recon::DecadicLogarithmText(hounsfield);
-  if (!decadic) return;
+  std::optional<std::string> other =
+      recon::DecadicLogarithmText(hounsfield, request_.acquisition.pixel_type);
+  if (!other) return;
   const absl::StatusOr<jobs::JobSnapshot> job = environment_.table.Get(id_);
   // It is stored again where it found no room, or the service has been restarted.
-  if (job.ok() && std::ranges::find((*job)->warnings, *decadic, &jobs::JobWarning::text) !=
+  if (job.ok() && std::ranges::find((*job)->warnings, *other, &jobs::JobWarning::text) !=
                       (*job)->warnings.end()) {
     return;
   }
-  Warn({jobs::WarningKind::kAirLevel, std::nullopt, *std::move(decadic)});
+  Warn({jobs::WarningKind::kAirLevel, std::nullopt, *std::move(other)});
 }
 
 ActiveJob::Change ReconstructionJob::Summary(absl::Time stored_at) {

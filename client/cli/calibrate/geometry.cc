@@ -112,9 +112,6 @@ void PrintModel(const GeometryFit& fit, std::FILE* file) {
   PrintWarnings(fit.warnings);
 }
 
-// A rigid motion of the phantom does not change it, and what arms sag is less.
-constexpr double kMostFromOwnPercent = 1.5;
-
 /// Distances of source and origin, and of source and detector: means over a trajectory.
 struct Distances {
   double origin_mm = 0, detector_mm = 0;
@@ -143,15 +140,15 @@ absl::Status CompareWithSweepsOwn(const SweepSource& source, GeometryFit& fit) {
         "right, and did it stand upright, along the patient's axes? It is as it should be only "
         "where the sweep's matrices are nominal, or of another read-out"));
   }
-  if (100 * std::abs(fit.source_to_detector_mm / own.detector_mm - 1) > kMostFromOwnPercent) {
+  if (100 * std::abs(fit.source_to_detector_mm / own.detector_mm - 1) > kMostFocalPercent) {
     fit.warnings.push_back(absl::StrFormat(
         "source to detector is %.1f mm, and %.1f mm by the sweep's own matrices; expected is "
         "within %g %%: are the header's pitches right, or are the sweep's matrices nominal?",
-        fit.source_to_detector_mm, own.detector_mm, kMostFromOwnPercent));
+        fit.source_to_detector_mm, own.detector_mm, kMostFocalPercent));
   }
   fit.figures.push_back(
       {"source to detector, mean", fit.source_to_detector_mm, "mm",
-       absl::StrFormat("within %g %% of %.1f", kMostFromOwnPercent, own.detector_mm)});
+       absl::StrFormat("within %g %% of %.1f", kMostFocalPercent, own.detector_mm)});
   fit.figures.push_back({"source to origin, mean", fit.source_to_origin_mm, "mm"});
   fit.figures.push_back({"source to origin, by the sweep's own matrices", own.origin_mm, "mm"});
   if (alignment.scale) {

@@ -53,11 +53,10 @@ absl::Status Write(const GatedScan& scan, const std::vector<ops::Device*>& devic
     std::fprintf(stderr, "isocenter: %s: %s\n", gate.file.string().c_str(),
                  gate.findings.back().c_str());
   }
-  if (scan.acquisition.pixel_type == recon::PixelType::kFloat32LineIntegrals) {
-    if (const auto decadic = recon::DecadicLogarithmText({voxels.data(), scan.grid.shape()})) {
-      gate.warnings.push_back(absl::StrFormat("phase %g: %s", gate.window.centre, *decadic));
-      PrintWarnings(std::span(gate.warnings).last(1));
-    }
+  if (const auto other = recon::DecadicLogarithmText({voxels.data(), scan.grid.shape()},
+                                                     scan.acquisition.pixel_type)) {
+    gate.warnings.push_back(absl::StrFormat("phase %g: %s", gate.window.centre, *other));
+    PrintWarnings(std::span(gate.warnings).last(1));
   }
   return formats::WriteVolume(gate.file, {.grid = PatientGrid(scan.grid, scan.position),
                                           .voxels = std::move(voxels),

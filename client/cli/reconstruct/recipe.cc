@@ -19,6 +19,7 @@
 #include "kernels/geometry/limited_arc.h"
 #include "kernels/recon/completeness/grid_coverage.h"
 #include "kernels/recon/iterative/residual_finding.h"
+#include "kernels/recon/iterative/subsets.h"
 #include "kernels/recon/motion/compensation.h"
 #include "kernels/recon/second_pass/motion_pass.h"
 
@@ -28,8 +29,9 @@ namespace {
 void PrintReport(const recon::IterationReport& report, std::FILE* file) {
   const std::string objective =
       report.objective ? absl::StrFormat("  objective %.6g", *report.objective) : "";
-  std::fprintf(file, "iteration %3d  residual %.3e%s  %.2f s\n", report.iteration,
-               report.relative_residual, objective.c_str(), report.seconds);
+  std::fprintf(file, "iteration %3d  residual %.3e%s  %.2f s%s\n", report.iteration,
+               report.relative_residual, objective.c_str(), report.seconds,
+               report.taken ? "" : "  (not taken)");
   std::fflush(file);
 }
 
@@ -158,6 +160,13 @@ std::vector<std::string> WarningsOf(const Plan& plan, const recon::Acquisition& 
   const auto* refinement = std::get_if<recon::RefinementPlan>(&plan);
   if (refinement != nullptr && refinement->limited_arc) {
     warnings.push_back(LimitedArcText(*refinement->limited_arc));
+  }
+  if (refinement != nullptr) {
+    if (const auto many =
+            recon::ManySubsetsText(refinement->settings.algorithm, refinement->views(),
+                                   static_cast<int>(refinement->subsets.size()))) {
+      warnings.push_back(InFlags(*many));
+    }
   }
   if (refinement != nullptr && refinement->settings.algorithm == recon::Algorithm::kAsdPocs &&
       refinement->settings.prior_strength == 0) {

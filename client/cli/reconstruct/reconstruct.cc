@@ -232,6 +232,7 @@ absl::Status ReportVolume(const ReconstructOptions& options, const Scan& scan,
                                {"relative_residual", done.relative_residual},
                                {"seconds", done.seconds}});
     if (done.objective) entry["objective"] = *done.objective;
+    if (!done.taken) entry["taken"] = false;
   }
   if (outcome.motion) json["motion"] = MotionJson(*outcome.motion);
   return options.json.Report(
@@ -258,11 +259,10 @@ absl::Status ReconstructVolume(const ReconstructOptions& options, const Scan& sc
     outcome.findings.push_back(recon::ToText(rings));
     std::fprintf(stderr, "isocenter: %s\n", outcome.findings.back().c_str());
   }
-  if (scan.acquisition.pixel_type == recon::PixelType::kFloat32LineIntegrals) {
-    if (auto decadic = recon::DecadicLogarithmText({volume.voxels.data(), scan.grid.shape()})) {
-      outcome.warnings.push_back(*std::move(decadic));
-      PrintWarnings(std::span(outcome.warnings).last(1));
-    }
+  if (auto other = recon::DecadicLogarithmText({volume.voxels.data(), scan.grid.shape()},
+                                               scan.acquisition.pixel_type)) {
+    outcome.warnings.push_back(*std::move(other));
+    PrintWarnings(std::span(outcome.warnings).last(1));
   }
   const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
   ISO_RETURN_IF_ERROR(formats::WriteVolume(options.out, volume));

@@ -79,6 +79,17 @@ double SizeOf(const std::vector<Camera>& cameras) {
   return std::sqrt(squares);
 }
 
+double FocalLength(const std::vector<Camera>& cameras) {
+  std::vector<double> lengths;
+  lengths.reserve(cameras.size());
+  for (const Camera& camera : cameras) {
+    lengths.push_back(std::sqrt(camera.focal_u_px * std::abs(camera.focal_v_px)));
+  }
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::ranges::nth_element(lengths, middle);
+  return *middle;
+}
+
 absl::StatusOr<std::vector<Camera>> CamerasOf(const Trajectory& trajectory) {
   std::vector<Camera> cameras;
   for (const ProjectionMatrix& matrix : trajectory) {
@@ -107,8 +118,13 @@ absl::StatusOr<TrajectoryAlignment> Align(const Trajectory& own, const Trajector
   if (Determinant(turn) > kLeastDeterminant) {
     alignment.turn_rad = PoseOf({.rotation = NearestRotation(turn)}).turn_rad;
   }
-  const double path = SizeOf(own_cameras);
-  if (path >= kLeastPathMm) alignment.scale = SizeOf(other_cameras) / path;
+  alignment.own_path_mm = SizeOf(own_cameras);
+  alignment.path_mm = SizeOf(other_cameras);
+  if (alignment.own_path_mm >= kLeastPathMm) {
+    alignment.scale = alignment.path_mm / alignment.own_path_mm;
+  }
+  alignment.own_focal_px = FocalLength(own_cameras);
+  alignment.focal_px = FocalLength(other_cameras);
   return alignment;
 }
 
@@ -133,12 +149,26 @@ std::vector<std::string> Misalignments(const TrajectoryAlignment& alignment,
   }
   if (alignment.scale && 100 * std::abs(*alignment.scale - 1) > kMostPathPercent) {
     texts.push_back(absl::StrFormat(
-        "have a source whose path is %.2f %% %s than by %s; expected is within %g %%: all lengths "
-        "are off by as much, and attenuation by its inverse",
+        "have a source whose path is %.2f %% %s than by %s (%.1f and %.1f mm, root mean square "
+        "around its middle); expected is within %g %%: all lengths are off by as much, and "
+        "attenuation by its inverse",
         100 * std::abs(*alignment.scale - 1), *alignment.scale > 1 ? "longer" : "shorter", own,
-        kMostPathPercent));
+        alignment.path_mm, alignment.own_path_mm, kMostPathPercent));
   }
   return texts;
+}
+
+std::optional<std::string> FocalMisfit(const TrajectoryAlignment& alignment,
+                                       const std::string& own) {
+  const double ratio = alignment.focal_px / alignment.own_focal_px;
+  if (100 * std::abs(ratio - 1) <= kMostFocalPercent) return std::nullopt;
+  return absl::StrFormat(
+      "have a source that is %.2f %% %s the detector than by %s (%.1f and %.1f pixels, the middle "
+      "one of all frames); expected is within %g %%: the object comes out as much %s, and its "
+      "attenuation as much too %s",
+      100 * std::abs(ratio - 1), ratio > 1 ? "further from" : "nearer to", own, alignment.focal_px,
+      alignment.own_focal_px, kMostFocalPercent, ratio > 1 ? "smaller" : "larger",
+      ratio > 1 ? "high" : "low");
 }
 
 }  // namespace isocenter

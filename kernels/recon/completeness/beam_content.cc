@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "kernels/base/share_text.h"
 #include "kernels/ops/corrections.h"
 #include "kernels/recon/completeness/row_lines.h"
 
@@ -58,22 +59,22 @@ void BeamContent::Add(int view, std::span<const FrameRow> rows, double dose) {
 
 std::optional<std::string> BeamContent::Text() const {
   if (views_ < kLeastViews) return std::nullopt;
-  const auto percent = [this](int64_t part) {
-    return 100 * static_cast<double>(part) / static_cast<double>(values_);
+  const auto share = [this](int64_t part) {
+    return static_cast<double>(part) / static_cast<double>(values_);
   };
   if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals) {
-    if (percent(too_long_) > 100 * kTooLong) {
+    if (share(too_long_) > kTooLong) {
       return absl::StrFormat(
-          "%.0f %% of the line integrals are beyond %g or not finite, and the volume is of no use; "
+          "%s of the line integrals are beyond %g or not finite, and the volume is of no use; "
           "legal are natural logarithms ln(I0 / I), of which no detector sees such: are they "
           "counts, or in another unit?",
-          percent(too_long_), ops::kLongestLineIntegral);
+          ShareText(share(too_long_)), ops::kLongestLineIntegral);
     }
     if (negative_ > object_) {
       return absl::StrFormat(
-          "%.0f %% of the line integrals are below %g and %.0f %% above %g; legal are ln(I0 / I), "
+          "%s of the line integrals are below %g and %s above %g; legal are ln(I0 / I), "
           "which is positive behind an object: is the sign that of ln(I / I0)?",
-          percent(negative_), -kObject, percent(object_), kObject);
+          ShareText(share(negative_)), -kObject, ShareText(share(object_)), kObject);
     }
   }
   if (fullest_ > kEmpty) return std::nullopt;

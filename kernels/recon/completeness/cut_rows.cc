@@ -45,8 +45,8 @@ bool CutRows::Add(std::span<const Row> rows, double dose) {
 std::string CutRows::Text() const {
   return absl::StrFormat(
       "in %d views more than %.0f %% of the rows end with line integrals of up to %.1f; expected "
-      "are "
-      "at most %.1f: the patient is wider than the detector, or the air is darker than declared",
+      "are at most %.1f: the patient is wider than the detector, the air is darker than declared, "
+      "or light and dark or columns are exchanged",
       cut_views_, 100 * kCutRows, most_line_, kCutLine);
 }
 

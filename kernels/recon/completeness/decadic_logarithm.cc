@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "absl/strings/str_format.h"
+#include "kernels/base/share_text.h"
 
 namespace isocenter::recon {
 namespace {
@@ -18,7 +19,7 @@ constexpr double kLeastOfVolume = 0.01;
 
 }  // namespace
 
-std::optional<std::string> DecadicLogarithmText(HostView3<const float> hounsfield) {
+std::optional<std::string> DecadicLogarithmText(HostView3<const float> hounsfield, PixelType type) {
   const Shape3 shape = hounsfield.shape();
   const int64_t rows = shape.slow * shape.middle;
   const int64_t step = std::max<int64_t>(1, rows / kMostRows);
@@ -39,13 +40,20 @@ std::optional<std::string> DecadicLogarithmText(HostView3<const float> hounsfiel
   if (object == 0 || share(object, voxels) < kLeastOfVolume) return std::nullopt;
   if (share(decadic, object) < kLeastShare) return std::nullopt;
   if (static_cast<double>(decadic) < kLeastTimes * static_cast<double>(water)) return std::nullopt;
+  if (type == PixelType::kUint16Counts) {
+    return absl::StrFormat(
+        "%s of what the volume shows (above %.0f HU) lies about %.0f HU, %s about water: "
+        "as of counts that went through a square root or the table of a display, whose logarithm "
+        "is about half of what it should be; legal are counts that are proportional to the light",
+        ShareText(share(decadic, object)), kObjectHu, kDecadicWaterHu,
+        ShareText(share(water, object)));
+  }
   return absl::StrFormat(
-      "%.0f %% of what the volume shows (above %.0f HU) lies about %.0f HU, %.0f %% about water: "
+      "%s of what the volume shows (above %.0f HU) lies about %.0f HU, %s about water: "
       "as of line integrals that are decadic logarithms, log10(I0 / I), %.2f times too small; "
-      "legal "
-      "are natural ones, ln(I0 / I)",
-      100 * share(decadic, object), kObjectHu, kDecadicWaterHu, 100 * share(water, object),
-      std::numbers::ln10);
+      "legal are natural ones, ln(I0 / I)",
+      ShareText(share(decadic, object)), kObjectHu, kDecadicWaterHu,
+      ShareText(share(water, object)), std::numbers::ln10);
 }
 
 }  // namespace isocenter::recon

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "kernels/base/share_text.h"
 #include "kernels/geometry/field_of_view.h"
 
 namespace isocenter::recon {
@@ -102,9 +103,8 @@ std::optional<std::string> LittleSeenText(const Acquisition& acquisition, const 
   const double share = seen / static_cast<double>(points.size());
   if (share >= kLeastSeenShare) return std::nullopt;
   return absl::StrFormat(
-      "half of the views or more see only %.0f %% of %s; expected is %.0f %% or "
-      "more%s",
-      100 * share, Text(grid), 100 * kLeastSeenShare, SeenText(acquisition));
+      "half of the views or more see only %s of %s; expected is %.0f %% or more%s",
+      ShareText(share), Text(grid), 100 * kLeastSeenShare, SeenText(acquisition));
 }
 
 }  // namespace isocenter::recon

@@ -516,8 +516,8 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
   if (tells_order && !result.between_frames && beyond_noise > most) {
     return absl::StrFormat(
         "%s; legal is at most %.3f. Any of these does that: frames in another order than their "
-        "matrices, matrices of another scan, a patient who moved, dose or correction that differs "
-        "from frame to frame",
+        "matrices, rows and columns exchanged, matrices of another scan, a patient who moved, dose "
+        "or correction that differs from frame to frame",
         differ, std::sqrt(most));
   }
   return std::nullopt;
@@ -525,14 +525,18 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
 
 std::optional<std::string> UncheckedOrderText(const OppositeRaysResult& result) {
   if (!result.not_judged.empty()) {
-    return absl::StrCat("the frames' order and columns are not checked against the matrices: ",
-                        result.not_judged);
+    return absl::StrCat(
+        "not checked: whether the frames are in the order of their matrices, and their columns not "
+        "mirrored (a scan may well be right): ",
+        result.not_judged);
   }
   const double chance = result.by_chance, noise = result.noise;
   if (TellsOrder(chance * chance, noise * noise)) return std::nullopt;
   return absl::StrFormat(
-      "the frames' order and columns are not checked against the matrices: frames in any order "
-      "differ by %.4f (rms) on %d opposite rays, by noise alone %.4f; legal is %.4f or more",
+      "not checked: whether the frames are in the order of their matrices, and their columns not "
+      "mirrored (a scan may well be right): the object looks nearly alike from everywhere; frames "
+      "in any order differ by %.4f (rms) on %d opposite rays, by noise alone by %.4f, and %.4f or "
+      "more is needed",
       chance, result.rays, noise,
       std::sqrt(std::max(kLeastByChance, kLeastOverNoise * noise * noise)));
 }

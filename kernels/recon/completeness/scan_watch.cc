@@ -8,6 +8,9 @@ ScanWatch::ScanWatch(const Acquisition& acquisition)
     : repeated_(acquisition),
       air_(acquisition),
       content_(acquisition),
+      order_(acquisition),
+      noise_(acquisition),
+      doses_(acquisition),
       strips_(acquisition),
       defects_(acquisition),
       thick_(acquisition),
@@ -36,6 +39,9 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
     findings.push_back({ScanFault::kDoseStrips, view, strips_.Text()});
   }
   content_.Add(view, sampled, dose);
+  order_.Add(view, sampled, dose);
+  noise_.Add(view, sampled);
+  doses_.Add(view, sampled, dose);
   defects_.Add(view, sampled);
   thick_.Add(view, sampled, dose);
   rays_.Add(view, rows);
@@ -47,7 +53,9 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   if (repeated_.copies() > told_) {
     findings.push_back({ScanFault::kRepeatedFrames, repeated_.first_copy(), repeated_.Text()});
   }
-  if (const std::optional<std::string> misfit = MisfitText(rays)) {
+  const std::optional<std::string> order = order_.Text();
+  if (order) findings.push_back({ScanFault::kColumnOrder, std::nullopt, *order});
+  if (const std::optional<std::string> misfit = MisfitText(rays); misfit && !order) {
     findings.push_back({ScanFault::kMatricesMisfit, std::nullopt, *misfit});
   }
   if (const std::optional<std::string> defects = defects_.Text()) {
@@ -58,6 +66,12 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   }
   if (const std::optional<std::string> content = content_.Text()) {
     findings.push_back({ScanFault::kBeamContent, std::nullopt, *content});
+  }
+  if (const std::optional<std::string> noise = noise_.Text()) {
+    findings.push_back({ScanFault::kCountNoise, std::nullopt, *noise});
+  }
+  if (const std::optional<std::string> doses = doses_.Text()) {
+    findings.push_back({ScanFault::kDoseSteps, std::nullopt, *doses});
   }
   return findings;
 }

@@ -10,6 +10,9 @@
 #include "kernels/recon/acquisition.h"
 #include "kernels/recon/completeness/air_level.h"
 #include "kernels/recon/completeness/beam_content.h"
+#include "kernels/recon/completeness/column_order.h"
+#include "kernels/recon/completeness/count_noise.h"
+#include "kernels/recon/completeness/dose_steps.h"
 #include "kernels/recon/completeness/dose_strips.h"
 #include "kernels/recon/completeness/frame_row.h"
 #include "kernels/recon/completeness/opposite_rays.h"
@@ -27,6 +30,9 @@ enum class ScanFault {
   kUnknownDefects,
   kThickRays,
   kBeamContent,
+  kColumnOrder,
+  kCountNoise,
+  kDoseSteps,
 };
 
 struct ScanFinding {
@@ -37,8 +43,9 @@ struct ScanFinding {
 
 /// Repeated frames are found when they begin to repeat, and again when they do after they had not,
 /// and at the end how many there are, where some have not been told of; air that is off, and strips
-/// that see none, once; matrices that do not fit, defects that are not known, rays that are thicker
-/// than the calibration, and beams without an object, when all frames have come. Not thread-safe.
+/// that see none, once; all else when all frames have come. Where columns are not in order, or
+/// light and dark are exchanged, that is why matrices do not fit, and the latter is not told. Not
+/// thread-safe.
 class ScanWatch {
  public:
   /// `acquisition`: valid, and must outlive this.
@@ -70,6 +77,9 @@ class ScanWatch {
   RepeatedFrames repeated_;
   AirLevel air_;
   BeamContent content_;
+  ColumnOrder order_;
+  CountNoise noise_;
+  DoseSteps doses_;
   DoseStrips strips_;
   UnknownDefects defects_;
   ThickRays thick_;

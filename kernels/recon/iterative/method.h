@@ -20,6 +20,7 @@ using Agenda = std::deque<std::function<absl::Status()>>;
 struct PassFigures {
   double relative_residual = 0;
   std::optional<double> objective;
+  bool taken = true;  // false: what was there before it stands
 };
 
 class Method {

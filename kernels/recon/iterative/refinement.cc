@@ -172,8 +172,9 @@ void PlannedRefinement::EndPass() {
   reports_.push_back({.iteration = static_cast<int>(reports_.size()) + 1,
                       .relative_residual = figures.relative_residual,
                       .objective = figures.objective,
-                      .seconds = ops::SteadySeconds() - begin_});
-  const bool close = figures.relative_residual < plan_.settings.stop_residual;
+                      .seconds = ops::SteadySeconds() - begin_,
+                      .taken = figures.taken});
+  const bool close = figures.taken && figures.relative_residual < plan_.settings.stop_residual;
   if (close || reports_.back().iteration >= plan_.settings.iterations) phase_ = Phase::kDone;
 }
 

@@ -77,6 +77,8 @@ struct IterationReport {
                                  // iterates before each subset's update where there are subsets
   std::optional<double> objective;  // what the algorithm minimises, where it is defined
   double seconds = 0;               // since the first step
+  /// False: it made the objective much worse, and what was there before it stands (os_sqs).
+  bool taken = true;
 };
 
 /// Errors: INVALID_ARGUMENT naming the field, its value and what is legal.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "absl/strings/str_format.h"
+
 namespace isocenter::recon {
 namespace {
 
@@ -42,6 +44,23 @@ int DefaultSubsets(Algorithm algorithm, int views) {
     default:
       return 1;
   }
+}
+
+std::optional<std::string> ManySubsetsText(Algorithm algorithm, int views, int subsets) {
+  // Steps are as long as the subset's share of all views says, and what so few views lack of each
+  // other makes them grow, or be refused (docs/adr/0135, 0153).
+  constexpr int kLeastViewsOfSubset = 4;
+  if (algorithm != Algorithm::kOsSqs || subsets <= 1) return std::nullopt;
+  if (subsets * kLeastViewsOfSubset <= views) return std::nullopt;
+  return absl::StrFormat(
+      "iterative.subsets is %d, which leaves %.3g views of %d to each; good are at most %d (%d "
+      "views "
+      "in each), chosen without it %d: a step by fewer views than that may go astray, so that "
+      "passes "
+      "are refused, or the image is worse than with fewer subsets after as many",
+      subsets, static_cast<double>(views) / subsets, views,
+      std::max(1, views / kLeastViewsOfSubset), kLeastViewsOfSubset,
+      DefaultSubsets(algorithm, views));
 }
 
 std::vector<std::vector<int>> MakeSubsets(int views, int subsets) {

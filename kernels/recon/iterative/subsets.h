@@ -1,6 +1,8 @@
 // Ordered subsets of views and the chunks in which they are worked on.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "kernels/recon/iterative/settings.h"
@@ -13,6 +15,11 @@ std::vector<int> BitReversedOrder(int count);
 
 /// How many subsets suit an algorithm when the settings leave it open.
 int DefaultSubsets(Algorithm algorithm, int views);
+
+/// Why so many subsets are more than suit OS-SQS, as a sentence for people, with the settings'
+/// field; nothing where they are not, and of other algorithms: SART's single views are a subset
+/// each, and OS-SART with as many is like it.
+std::optional<std::string> ManySubsetsText(Algorithm algorithm, int views, int subsets);
 
 /// Subset s has the views s, s + subsets, s + 2·subsets...; the subsets come in bit-reversed order.
 /// 1 <= subsets <= views.

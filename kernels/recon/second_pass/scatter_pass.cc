@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "kernels/base/share_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/second_pass/binned_lines.h"
 #include "kernels/scatter/field.h"
@@ -22,9 +23,10 @@ constexpr double kObject = 0.1;  // rays of a line integral above this meet the 
 
 std::string ToText(const ScatterFindings& found) {
   return absl::StrFormat(
-      "scatter: up to %.2f of the primary, %.2f on average behind the object; %.0f %% of it "
-      "scattered once; the model misses %.1f %% of the line integrals",
-      found.most_ratio, found.mean_ratio, 100 * found.first_share, 100 * found.unexplained);
+      "scatter: up to %.2f of the primary, %.2f on average behind the object; %s of it "
+      "scattered once; the model misses %s of the line integrals",
+      found.most_ratio, found.mean_ratio, ShareText(found.first_share),
+      ShareText(found.unexplained));
 }
 
 ScatterPass::ScatterPass(const ScatterPlan& plan, const ops::Registry& registry,

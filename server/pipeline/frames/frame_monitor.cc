@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "kernels/base/share_text.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/orbits/trajectory_alignment.h"
 #include "kernels/geometry/source_position.h"
 #include "kernels/recon/completeness/byte_order.h"
 
@@ -45,14 +47,17 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
       return jobs::WarningKind::kRepeatedFrames;
     case recon::ScanFault::kAirLevel:
       return jobs::WarningKind::kAirLevel;
+    case recon::ScanFault::kDoseSteps:
     case recon::ScanFault::kDoseStrips:
       return jobs::WarningKind::kDoseUnknown;
     case recon::ScanFault::kUnknownDefects:
       return jobs::WarningKind::kUnknownDefects;
     case recon::ScanFault::kBeamContent:
+    case recon::ScanFault::kCountNoise:
       return jobs::WarningKind::kAirLevel;
     case recon::ScanFault::kThickRays:
       return jobs::WarningKind::kBeyondCalibration;
+    case recon::ScanFault::kColumnOrder:
     case recon::ScanFault::kMatricesMisfit:
       break;
   }
@@ -62,7 +67,8 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
 }  // namespace
 
 FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncation truncation)
-    : detector_(acquisition.detector),
+    : acquisition_(acquisition),
+      detector_(acquisition.detector),
       pixel_type_(acquisition.pixel_type),
       matrices_(acquisition.trajectory),
       deviations_(acquisition.trajectory.size()),
@@ -175,11 +181,23 @@ FrameMonitor::WholeScan FrameMonitor::OnEnd() const {
   for (recon::ScanFinding& finding : watch_.End(rays)) {
     scan.warnings.push_back({KindOf(finding.fault), finding.view, std::move(finding.text)});
   }
+  for (std::string& text : MeasuredMisfits()) {
+    scan.warnings.push_back({jobs::WarningKind::kMatricesMisfit, std::nullopt, std::move(text)});
+  }
   // No warning: short arcs, and objects that look alike from everywhere, are legitimate.
   if (auto unchecked = recon::UncheckedOrderText(rays)) {
     scan.findings.push_back(*std::move(unchecked));
   }
   return scan;
+}
+
+std::vector<std::string> FrameMonitor::MeasuredMisfits() const {
+  const absl::StatusOr<TrajectoryAlignment> alignment = Align(acquisition_.trajectory, matrices_);
+  if (!alignment.ok()) return {};  // a frame's matrix that nobody can decompose has been refused
+  std::vector<std::string> texts = Misalignments(*alignment, "the planned ones");
+  if (auto focal = FocalMisfit(*alignment, "the planned ones")) texts.push_back(*std::move(focal));
+  for (std::string& text : texts) text = absl::StrCat("the measured matrices ", text);
+  return texts;
 }
 
 void FrameMonitor::CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings) {
@@ -220,9 +238,10 @@ void FrameMonitor::CheckDose(int index, double log_intensity,
     frames_in_dip_ = 1;
     warnings.push_back(
         {jobs::WarningKind::kDoseDip, index,
-         absl::StrFormat("the detector receives %.0f %% of the dose of the frames before; expected "
-                         "is at least %.0f %%",
-                         100 * std::exp(log_intensity - *usual), 100 * kDippedTo)});
+         absl::StrFormat(
+             "the detector receives %s of the dose of the frames before; expected is at "
+             "least %.0f %%",
+             ShareText(std::exp(log_intensity - *usual)), 100 * kDippedTo)});
     return;
   }
   levels_.push_back({index, log_intensity});

@@ -37,7 +37,8 @@ namespace isocenter::pipeline {
 ///
 /// Matrix jump: measured minus planned position of the source, or of the isocentre's image, differs
 /// by more than 2 mm or 2 pixels between neighbouring frames. Without a measured matrix a frame is
-/// where it was planned.
+/// where it was planned. Measured matrices that all differ from the planned ones do not jump: turn,
+/// scale and focal length are compared when all frames have come (TrajectoryAlignment).
 ///
 /// Cut object: the patient is wider than the detector (recon::CutRows), and the protocol does not
 /// correct for it. Said once of a scan.
@@ -107,6 +108,10 @@ class FrameMonitor {
   /// The median of what came last near a frame; nothing when there is none.
   std::optional<double> UsualLevel(int index) const;
 
+  /// What measured matrices differ from the planned ones in that no frame shows: sentences.
+  std::vector<std::string> MeasuredMisfits() const;
+
+  const recon::Acquisition& acquisition_;
   const Detector detector_;
   const recon::PixelType pixel_type_;
   Trajectory matrices_;                          // [view], as measured where they were

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
+#include "absl/strings/str_replace.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/iterative/subsets.h"
 #include "kernels/recon/self_calibration/calibration_pass.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/runs/chunk_loader.h"
@@ -204,6 +207,12 @@ absl::Status RefinementRun::Finish() {
   ISO_RETURN_IF_ERROR(refinement_->Read(volume()));
   ISO_RETURN_IF_ERROR(TakeTrace());
   findings_ = refinement_->findings();
+  if (const auto* plan = std::get_if<recon::RefinementPlan>(plan_.get())) {
+    if (const auto many = recon::ManySubsetsText(plan->settings.algorithm, plan->views(),
+                                                 static_cast<int>(plan->subsets.size()))) {
+      findings_.push_back(absl::StrReplaceAll(*many, {{"iterative.", "refinement."}}));
+    }
+  }
   if (const recon::FoundMotion* found = refinement_->motion()) motion_ = *found;
   if (const recon::SelfCalibration* found = refinement_->self_calibration()) {
     self_calibration_ = *found;

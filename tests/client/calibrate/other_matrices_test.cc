@@ -64,6 +64,21 @@ TEST_F(OtherMatrices, ThatMirrorTurnOrScaleThePatientAreWarnedOf) {
   EXPECT_THAT(ReadBytes(directory_ / "v.json"), HasSubstr("mirror what the acquisition's own"));
   EXPECT_THAT(told(1, -1, -1), HasSubstr("are turned by 180 degrees about (1.00, 0.00, 0.00)"));
   EXPECT_THAT(told(0.99, 0.99, 0.99), HasSubstr("1.01 % longer than by the acquisition's own"));
+  // One row of each matrix scaled: a detector that is further away.
+  auto further = *ReadTrajectoryCsv(directory_ / "head.csv");
+  for (ProjectionMatrix& matrix : further) {
+    const Camera camera = *Decompose(matrix);
+    for (int column = 0; column < 4; ++column) {
+      matrix.m[column] += 0.05 * (matrix.m[column] - camera.principal_u_px * matrix.m[8 + column]);
+      matrix.m[4 + column] +=
+          0.05 * (matrix.m[4 + column] - camera.principal_v_px * matrix.m[8 + column]);
+    }
+  }
+  WriteBytes(directory_ / "further.csv", cli::TrajectoryCsv(further));
+  EXPECT_THAT(
+      Reconstruct({directory_ / "head", "--matrices", directory_ / "further.csv"}).err,
+      HasSubstr("further.csv have a source that is 5.00 % further from the detector than by the "
+                "acquisition's own"));
   EXPECT_THAT(told(1, 1, 1), Not(HasSubstr("the acquisition's own")));
 }
 

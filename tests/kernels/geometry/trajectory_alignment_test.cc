@@ -75,6 +75,28 @@ TEST(TrajectoryAlignment, SaysWhatIsMoreThanMeasuringExplains) {
               ElementsAre(HasSubstr("0.60 % shorter than by its own")));
 }
 
+// A detector that is further away sees the same world larger.
+TEST(TrajectoryAlignment, FocalLengthsAreComparedAndNamed) {
+  const auto at = [](double source_to_detector_mm) {
+    return *MakeCircularOrbit({.views = 60,
+                               .source_to_isocenter_mm = 750,
+                               .source_to_detector_mm = source_to_detector_mm,
+                               .arc = DegreesToRadians(200)},
+                              kDetector);
+  };
+  const auto told = [&](double other) {
+    const TrajectoryAlignment alignment = *Align(at(1200), at(other));
+    EXPECT_THAT(Misalignments(alignment, "its own"), IsEmpty()) << other;
+    return FocalMisfit(alignment, "its own").value_or("");
+  };
+  EXPECT_THAT(told(1260), HasSubstr("5.00 % further from the detector than by its own (2045.5 and "
+                                    "1948.1 pixels"));
+  EXPECT_THAT(told(1140), HasSubstr("5.00 % nearer to the detector than by its own"));
+  EXPECT_EQ(told(1212), "");
+  EXPECT_EQ(FocalMisfit(*Align(Arm(), Seen(Arm(), {{0.1, 0, 0.2}, {5, 3, 1}})), "its own"),
+            std::nullopt);
+}
+
 TEST(TrajectoryAlignment, ArmsThatGoDifferentWaysHaveNoTurnInCommon) {
   const Trajectory full = Arm(350);
   const Trajectory reversed(full.rbegin(), full.rend());

@@ -426,7 +426,7 @@ TEST(FrameMonitor, SaysWhereReversedFramesWouldNotBeSeen) {
     scan.GiveAll();
     EXPECT_THAT(scan.End(), ElementsAre());
     EXPECT_THAT(scan.Findings(),
-                ElementsAre(HasSubstr("order and columns are not checked against the matrices")));
+                ElementsAre(HasSubstr("not checked: whether the frames are in the order")));
   }
 }
 
@@ -491,6 +491,35 @@ TEST(ShortArcWarning, AFullTurnIsNeverShort) {
   recon::ReconstructionPlan plan = PlanWithArc(360);
   plan.full_scan = true;
   EXPECT_EQ(ShortArcWarning(plan), std::nullopt);
+}
+
+// All alike, so that nothing jumps.
+TEST(FrameMonitor, MeasuredMatricesOfAnotherDistanceAreToldAtTheEnd) {
+  const recon::Acquisition acquisition =
+      TestAcquisition(60, 200, recon::PixelType::kUint16Counts, 50000);
+  const auto told = [&](double source_to_detector_mm) {
+    const Trajectory measured = *MakeCircularOrbit({.views = 60,
+                                                    .source_to_isocenter_mm = kSourceToIsocenter,
+                                                    .source_to_detector_mm = source_to_detector_mm,
+                                                    .arc = DegreesToRadians(200)},
+                                                   acquisition.detector);
+    FrameMonitor monitor(acquisition, ops::Truncation::kCylinder);
+    std::string pixels(size_t{160} * 24 * 2, '\x42');
+    const std::span<const std::byte> piece = std::as_bytes(std::span<const char>(pixels));
+    for (int view = 0; view < 60; ++view) {
+      for (const jobs::JobWarning& warning :
+           monitor.OnFrame(view, std::span(&piece, 1), measured[view], 0)) {
+        EXPECT_NE(warning.kind, WarningKind::kMatrixJump);
+      }
+    }
+    std::string texts;
+    for (const jobs::JobWarning& warning : monitor.OnEnd().warnings) {
+      if (warning.kind == WarningKind::kMatricesMisfit) texts += warning.text;
+    }
+    return texts;
+  };
+  EXPECT_THAT(told(1260), HasSubstr("the measured matrices have a source that is 5.00 % further"));
+  EXPECT_THAT(told(kSourceToDetector), IsEmpty());
 }
 
 }  // namespace

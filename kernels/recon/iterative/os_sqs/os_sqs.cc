@@ -191,7 +191,8 @@ absl::Status OsSqs::EndPass(int pass) {
   }
   // The first pass is worse than a volume of nothing then.
   const double before = last_objective_.value_or(squared_data_ / 2);
-  if (subsets_ && !grew_ && !(objective_ <= kGrows * before)) {
+  taken_ = !subsets_ || grew_ || objective_ <= kGrows * before;
+  if (!taken_) {
     grew_ = true;
     begun_at_ = pass + 1;
     // What was read before is read again.
@@ -238,7 +239,8 @@ absl::StatusOr<double> OsSqs::SquaredDistance(VolumeVector& a, VolumeVector& b) 
 
 PassFigures OsSqs::figures() const {
   return {.relative_residual = RelativeNorm(squared_residual_, squared_data_),
-          .objective = objective_};
+          .objective = objective_,
+          .taken = taken_};
 }
 
 }  // namespace isocenter::recon

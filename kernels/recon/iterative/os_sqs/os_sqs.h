@@ -87,6 +87,7 @@ class OsSqs final : public Method {
   double objective_ = 0;
   bool worse_ = false;  // than before the last pass
   bool grew_ = false;   // the iterates of a pass did, and denominators are of all views since
+  bool taken_ = true;   // was the last pass
   int begun_at_ = 0;    // the pass with which momentum began
   std::optional<double> last_objective_;
 };

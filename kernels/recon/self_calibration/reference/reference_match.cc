@@ -1,6 +1,7 @@
 #include "kernels/recon/self_calibration/reference/reference_match.h"
 
 #include "absl/strings/str_format.h"
+#include "kernels/base/share_text.h"
 #include "kernels/base/units.h"
 
 namespace isocenter::recon {
@@ -13,9 +14,9 @@ constexpr double kNowhereElse = 0.05;  // mm and degrees: 0.0 in the sentence
 absl::Status CheckReference(const ReferenceMatch& match) {
   if (match.covered < kLeastCovered) {
     return absl::FailedPreconditionError(absl::StrFormat(
-        "the reference volume covers %.0f %% of what the frames show, where it fits best; legal is "
+        "the reference volume covers %s of what the frames show, where it fits best; legal is "
         "%.0f %% or more",
-        100 * match.covered, 100 * kLeastCovered));
+        ShareText(match.covered), 100 * kLeastCovered));
   }
   if (match.similarity_before < kLeastReferenceSimilarity) {
     return absl::FailedPreconditionError(absl::StrFormat(
@@ -38,9 +39,9 @@ std::string ToText(const ReferenceMatch& match) {
                 "they do not tell which, and keep their own place)",
                 shift_mm, turn_deg);
   return absl::StrFormat(
-      "%s; edges correlate by %.4f, before %.4f, in %.0f %% of what the frames show; its "
+      "%s; edges correlate by %.4f, before %.4f, in %s of what the frames show; its "
       "shifts were %s: the entropy is %.4f with them",
-      place, match.similarity_after, match.similarity_before, 100 * match.covered,
+      place, match.similarity_after, match.similarity_before, ShareText(match.covered),
       match.taken ? "taken" : "not taken", match.entropy);
 }
 

@@ -16,7 +16,8 @@ using ::testing::IsEmpty;
 
 /// A head of water with a shell of bone and noise, with a lung of such a share of its radius, of
 /// line integrals that are `factor` times what they should be.
-std::string Told(double factor, double lung = 0, double noise_hu = 30) {
+std::string Told(double factor, double lung = 0, double noise_hu = 30,
+                 PixelType type = PixelType::kFloat32LineIntegrals) {
   constexpr int kSize = 40;
   std::vector<float> hu;
   std::mt19937 random(1);
@@ -30,13 +31,21 @@ std::string Told(double factor, double lung = 0, double noise_hu = 30) {
       }
     }
   }
-  return DecadicLogarithmText({hu.data(), Shape3{kSize, kSize, kSize}}).value_or("");
+  return DecadicLogarithmText({hu.data(), Shape3{kSize, kSize, kSize}}, type).value_or("");
 }
 
 TEST(DecadicLogarithm, IsToldByWater) {
   EXPECT_THAT(Told(1 / std::log(10)), HasSubstr("legal are natural ones, ln(I0 / I)"));
   EXPECT_THAT(Told(1 / std::log(10), 0.6), HasSubstr("decadic logarithms"));
   EXPECT_THAT(Told(1 / std::log(10), 0, 150), HasSubstr("decadic logarithms"));
+}
+
+TEST(DecadicLogarithm, OfCountsIsASquareRootOrATable) {
+  for (const double power : {0.5, 0.45}) {
+    EXPECT_THAT(Told(power, 0, 30, PixelType::kUint16Counts),
+                HasSubstr("counts that went through a square root or the table of a display"));
+  }
+  EXPECT_THAT(Told(1, 0.6, 30, PixelType::kUint16Counts), IsEmpty());
 }
 
 TEST(DecadicLogarithm, IsNotWhatIsRightOrEmpty) {

@@ -186,7 +186,8 @@ TEST(OppositeRays, AnArcWithoutThemIsNotJudged) {
   EllipseScan scan(60, 120, {}, 0.02);
   std::ranges::reverse(scan.frames);
   EXPECT_THAT(Judged(scan).not_judged, HasSubstr("legal is 200 or more"));
-  EXPECT_THAT(UncheckedOrderText(Judged(scan)).value_or(""), HasSubstr("order and columns"));
+  EXPECT_THAT(UncheckedOrderText(Judged(scan)).value_or(""),
+              HasSubstr("not checked: whether the frames are in the order of their matrices"));
   EXPECT_EQ(Said(scan), "");
 }
 

@@ -35,6 +35,21 @@ TEST(Subsets, ComeInBitReversedOrderAndHaveEachViewOnce) {
   }
 }
 
+TEST(Subsets, ThatAreTooManyForOsSqsAreTold) {
+  EXPECT_THAT(
+      ManySubsetsText(Algorithm::kOsSqs, 120, 120).value_or(""),
+      HasSubstr("iterative.subsets is 120, which leaves 1 views of 120 to each; good are at "
+                "most 30 (4 views in each), chosen without it 20"));
+  EXPECT_TRUE(ManySubsetsText(Algorithm::kOsSqs, 120, 31));
+  EXPECT_FALSE(ManySubsetsText(Algorithm::kOsSqs, 120, 30));
+  for (const int views : {2, 7, 50, 120, 496}) {
+    EXPECT_FALSE(
+        ManySubsetsText(Algorithm::kOsSqs, views, DefaultSubsets(Algorithm::kOsSqs, views)));
+    EXPECT_FALSE(ManySubsetsText(Algorithm::kSart, views, views));
+    EXPECT_FALSE(ManySubsetsText(Algorithm::kOsSart, views, views));
+  }
+}
+
 TEST(Settings, AreCheckedByName) {
   const auto message = [](IterativeSettings settings) {
     return std::string(ValidateIterativeSettings(settings).message());
