@@ -16,6 +16,7 @@ export const qualityScenarios = {
     await room.getByRole('button', { name: 'All 5 figures' }).click();
     await eventually('all figures', async () => (await figures()).length === 5);
     const other = page.getByRole('region', { name: /^Zeego left, / });
+    assert.equal(await other.getByRole('button', { name: /^All \d+ figures$/ }).count(), 0, 'all are shown');
     await shown(other.getByText('No baseline'));
     await other.getByRole('link', { name: DONE }).click();
     await eventually('its job', async () => page.url().includes(DONE));

@@ -214,9 +214,12 @@ export const screenScenarios = {
   async 'details: parameters, warnings, links to related jobs'({ page, open }) {
     await open(job(DONE, 'details'));
     await shown(page.getByText('The dose of frame 203 is 41 % of the median'));
+    await shown(page.getByRole('list', { name: 'Findings' }).getByText(/order and columns are not checked/));
     await shown(page.getByText('120 × 128 × 96'));
     await shown(page.getByText('199.5°'));
     await page.getByRole('link', { name: '20260301T092200-refd0004' }).click();
     await shown(page.getByText('fdk_then_pwls_tv').first());
+    await page.getByRole('link', { name: 'Details', exact: true }).click();
+    await shown(page.getByRole('list', { name: 'Findings' }).getByText(/the residual rises/));
   },
 };

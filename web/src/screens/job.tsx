@@ -183,8 +183,19 @@ function DetailsTab({ job }: { job: JobDetail }) {
         <header><h2 id="warnings">Warnings</h2>{job.warnings.length > 0 && <DocsLink to="warnings">What they mean</DocsLink>}</header>
         {job.warnings.length === 0 && <Empty>None.</Empty>}
         <WarningList warnings={job.warnings} />
+        {job.findings.length > 0 && <Findings findings={job.findings} />}
       </section>
       <JobFacts job={job} />
+    </>
+  );
+}
+
+// What nobody is warned of, and who looks closely wants to know.
+function Findings({ findings }: { findings: string[] }) {
+  return (
+    <>
+      <h3 id="findings">Findings</h3>
+      <ul class="findings" aria-labelledby="findings">{findings.map((finding) => <li key={finding}>{finding}</li>)}</ul>
     </>
   );
 }

@@ -95,7 +95,6 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
       <>
         <Fact name={<Term name="Second pass" />}>{againstText(second)}</Fact>
         {second.reference_job_id && <Fact name="Beside the volume of"><span class="id">{second.reference_job_id}</span></Fact>}
-        {refinement.findings.map((finding) => <Fact key={finding} name="Found">{finding}</Fact>)}
       </>
     );
   }
