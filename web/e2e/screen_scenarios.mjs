@@ -17,6 +17,22 @@ export const screenScenarios = {
     await shown(page.getByText('0.21 s').or(page.getByText('0.21\u202fs')));
   },
 
+  async 'overview: jobs that have not been told yet are awaited, not none'({ page, open }) {
+    let go;
+    const held = new Promise((resolve) => { go = resolve; });
+    await page.route(/api\/v1\/jobs\?/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await open('#/');
+    await shown(page.getByRole('article', { name: 'Room AXIOM-2' }));
+    for (const name of ['Active jobs', 'Last jobs']) await shown(page.getByRole('region', { name }).getByText('Loading', { exact: true }));
+    for (const text of ['Nothing to do.', 'No jobs.']) assert.equal(await page.getByText(text).count(), 0, text);
+    go();
+    await shown(page.getByRole('region', { name: 'Last jobs' }).locator('tbody tr'));
+    assert.equal(await page.getByText('Loading', { exact: true }).count(), 0);
+  },
+
   async 'overview: all nodes, also those that do not answer'({ page, open, server }) {
     await open('#/');
     await shown(page.getByRole('heading', { name: 'Rooms' }));
