@@ -6,7 +6,7 @@ import { endingSets, validity } from '../lib/calibration_sets.ts';
 import { isStuck } from '../lib/destinations.ts';
 import { figureName } from '../lib/figures.ts';
 import { coarseSeconds, count, jobName, significant } from '../lib/format.ts';
-import { failedOf, seriesOf } from '../lib/quality_results.ts';
+import { failedOf, levelOf, seriesOf } from '../lib/quality_results.ts';
 import { doubtfulScans, refusedLately } from '../lib/rooms.ts';
 import { href, jobHref } from '../lib/router.ts';
 import { doubtsOf } from '../lib/warnings.ts';
@@ -84,7 +84,7 @@ function Ending({ set, now }: { set: CalibrationSet; now: number }) {
 function Failed({ result }: { result: QualityResult }) {
   const now = useStore().now();
   const wrong = result.verdicts.filter((verdict) => !verdict.passed);
-  const [first] = wrong;
+  const first = wrong.find((verdict) => levelOf(verdict) === 'not passed') ?? wrong[0];
   return (
     <>
       <a href={href(['quality'], { station: result.station_name, protocol: result.protocol })}>Test of {result.station_name}, {result.protocol}</a> was not passed, <Time at={result.record_time} now={now} />

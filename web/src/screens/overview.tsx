@@ -69,7 +69,7 @@ export function Overview() {
       <Nodes />
       <section class="card" aria-labelledby="recent">
         <header><h2 id="recent">Last jobs</h2><LocalTimes /><a href="#/jobs">All jobs</a></header>
-        {store.knowsJobs ? <JobTable jobs={store.ended().slice(0, 10)} now={store.now()} labelledBy="recent" /> : <p class="quiet">Loading</p>}
+        {store.knowsJobs ? <JobTable jobs={store.ended().slice(0, 10)} now={store.now()} labelledBy="recent" none="No job has ended yet." /> : <p class="quiet">Loading</p>}
       </section>
       {rests && <HistoryPlots />}
     </div>

@@ -7,6 +7,7 @@ import { conditionsText, isUncorrected, levelOf, levelsText, reasonsOf, seriesOf
 import { jobHref } from '../lib/router.ts';
 import { useAsked } from '../state/hooks.ts';
 import { Chip, Empty, LocalTimes, Time } from '../ui/bits.tsx';
+import { DocsLink } from '../ui/docs_link.tsx';
 
 interface Answer {
   results: QualityResult[];
@@ -21,7 +22,7 @@ export function Quality({ only }: { only: { station: string | null; protocol: st
   const { data, error } = useAsked<Answer>('quality', { limit: 1000, station: station ?? undefined, protocol: protocol ?? undefined }, ASK_MS);
   return (
     <section class="card" aria-labelledby="quality">
-      <header><h1 id="quality">Image quality</h1>{data && data.results.length > 0 && <LocalTimes />}{(station || protocol) && <a href="#/quality">All rooms</a>}</header>
+      <header><h1 id="quality">Image quality</h1>{data && data.results.length > 0 && <DocsLink to="figures">What the figures are</DocsLink>}{data && data.results.length > 0 && <LocalTimes />}{(station || protocol) && <a href="#/quality">All rooms</a>}</header>
       {error && <p class="problem" role="alert">{error}</p>}
       {data?.results.length === 0 && (
         <Empty>No test has been recorded. <code>isocenter qa --job JOB --record</code> measures a scan of a phantom. <a href="docs/qa.html">How</a></Empty>
@@ -79,7 +80,7 @@ function Comments({ result }: { result: QualityResult }) {
     <>
       {isUncorrected(result) && <span class="notice">Corrected with no calibration set: Hounsfield units, uniformity and noise are those of raw counts, and say nothing of scans that are corrected</span>}
       {result.changed_conditions.length > 0 && <span class="notice">Other conditions than the baseline’s: {result.changed_conditions.join('; ')}</span>}
-      {result.untold_conditions.length > 0 && <span class="quiet">not told by both this scan and the baseline, and not compared: {result.untold_conditions.join(', ')}</span>}
+      {result.untold_conditions.length > 0 && <span class="quiet">known of one of this scan and the baseline at most, so not compared: {result.untold_conditions.join(', ')}</span>}
       {result.same_scan_id && <span class="quiet">the scan of {result.same_scan_id} again</span>}
     </>
   );
