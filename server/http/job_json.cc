@@ -156,6 +156,7 @@ void AddDetails(const jobs::Job& job, Json& json) {
   json["grid"] = GridJson(job);
   json["acquisition"] = MembersJson(job.facts);
   json["refinement"] = RefinementJson(job);
+  json["findings"] = ValueJson(job.refinement.findings);
   json["warnings"] = ValueJson(job.warnings);
   const bool completed = job.state == jobs::JobState::kCompleted;
   // A subtraction is made of stored volumes, without a device.

@@ -44,6 +44,8 @@ export const attentionScenarios = {
       const attention = page.getByRole('region', { name: 'Needs attention' });
       await shown(attention.getByText('association refused: called AE title not recognized'));
       await shown(attention.getByText(/84 instances failed/));
+      await shown(attention.getByText(/^Calibration set angio-2026-01 of Angio1R+: expires in 5 days, .*no other follows it/));
+      assert.equal(await attention.getByText('zeego').count(), 0, 'another set follows');
       await shown(attention.getByText(/was not passed.*Noise.*24\.1.*20\.3 ±2\.0/i));
       assert.equal(await attention.getByText('DICOM destination PACS').count(), 0, 'it takes what waits');
       assert.equal(await attention.getByText('DICOM destination CLOUD').count(), 0);
@@ -58,7 +60,11 @@ export const attentionScenarios = {
     assert.equal(await page.locator('.series').count(), 1, 'of this room alone');
     await page.getByRole('link', { name: 'All rooms' }).click();
     await shown(page.getByRole('heading', { name: 'Zeego left, head_soft' }));
+    await open('#/');
+    await page.getByRole('link', { name: 'Calibration set angio-2026-01' }).click();
+    await eventually('the focus on its row', async () => (await page.evaluate(() => document.activeElement.textContent)) === 'angio-2026-01');
     // Where all is well there is nothing.
+    server.calibrations = [];
     server.quality = server.quality.map((result) => ({ ...result, passed: result.baseline ? null : true }));
     server.transfers = [];
     await open('#/');

@@ -27,9 +27,11 @@ export const edgeScenarios = {
     await shown(link(page, 'user-guide/console.html'));
     await shown(page.getByText('Nothing to do.'));
     await shown(page.getByText('No sample yet; the server takes one every 10 s.'));
-    await shown(page.locator('section', { has: page.locator('#recent') }).getByText('No jobs.'));
+    await shown(page.locator('section', { has: page.locator('#recent') }).getByText('No job has ended yet.'));
     await open('#/jobs');
-    await shown(page.getByText('No jobs.'));
+    await shown(page.getByText('There is no job yet.'));
+    await open('#/jobs?text=nothing');
+    await shown(page.getByText('No job is like that.'));
     await open('#/dicom');
     await shown(page.getByText('No destination is configured.'));
     await shown(link(page, 'user-guide/pacs.html#being-sent-results'));
@@ -101,6 +103,7 @@ export const edgeScenarios = {
     assert.equal(await page.getByRole('button', { name: 'Older' }).isDisabled(), true);
     await page.getByLabel('State').selectOption('failed');
     await eventually('failed ones', async () => (await rows.count()) === 21 || rows.count());
+    assert.equal(await page.getByRole('button', { name: 'Older' }).count(), 0, 'all are on one page');
     await shown(rows.first().getByText('the disk is full'));
     await rows.first().getByRole('link').click();
     await shown(page.locator('.problem').getByText(/needed in .*_SUITE_07/));

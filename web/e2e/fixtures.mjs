@@ -87,6 +87,12 @@ const RELATED = {
   subt0007: [['20260301T091700-mask0005', 'mask'], ['20260301T091800-fill0006', 'fill']],
 };
 
+// Of a scan what could not be checked, of iterations what is odd about them.
+const FINDINGS = {
+  done0003: ["the frames' order and columns are not checked against the matrices: 12 pairs of opposite rays, of 60 that are needed"],
+  refd0004: ['the residual rises from 0.0412 in iteration 3 to 0.0655 in iteration 4'],
+};
+
 export function detail(known) {
   const key = known.job_id.slice(-8);
   const refined = known.refines_job_id !== null;
@@ -105,6 +111,7 @@ export function detail(known) {
         iteration: i + 1, relative_residual: 0.02 + 0.2 * 0.78 ** i, objective: 4e5 * 0.8 ** i + 6e4, seconds: 1.1 * (i + 1),
       })),
     } : null,
+    findings: FINDINGS[key] ?? [],
     warnings: known.warning_count > 0 ? [
       { kind: 'frame_gap', frame_index: 17, text: 'Frame 17 is missing and was replaced by its neighbours' },
       { kind: 'dose_dip', frame_index: 203, text: 'The dose of frame 203 is 41 % of the median; expected at least 60 %' },

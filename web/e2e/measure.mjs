@@ -12,7 +12,7 @@ const figures = (values) => {
   return { median: Math.round(10 * all[all.length >> 1]) / 10, longest: Math.round(10 * all.at(-1)) / 10, of: all.length };
 };
 
-// From the navigation until rooms, devices and the time line of events are there, in a context that has cached nothing.
+// From the navigation until rooms, devices and the last jobs are there, and events arrive, in a context that has cached nothing.
 async function overview(browser) {
   const took = [];
   for (let i = 0; i < ROUNDS; i += 1) {
@@ -20,7 +20,7 @@ async function overview(browser) {
     const page = await context.newPage();
     await page.addInitScript(() => {
       const look = () => {
-        const there = document.querySelector('.liveness.live') && document.querySelector('.device') && document.querySelector('.rooms, #first') && document.querySelector('#recent');
+        const there = document.querySelector('.liveness.live') && document.querySelector('.device') && document.querySelector('.rooms, #first') && document.querySelector('section:has(#recent) :is(tbody tr, .empty)');
         if (there) globalThis.usableAt = performance.now();
         else requestAnimationFrame(look);
       };

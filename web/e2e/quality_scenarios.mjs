@@ -16,6 +16,7 @@ export const qualityScenarios = {
     await room.getByRole('button', { name: 'All 5 figures' }).click();
     await eventually('all figures', async () => (await figures()).length === 5);
     const other = page.getByRole('region', { name: /^Zeego left, / });
+    assert.equal(await other.getByRole('button', { name: /^All \d+ figures$/ }).count(), 0, 'all are shown');
     await shown(other.getByText('No baseline'));
     await other.getByRole('link', { name: DONE }).click();
     await eventually('its job', async () => page.url().includes(DONE));
@@ -34,6 +35,10 @@ export const qualityScenarios = {
     await shown(room.getByRole('row', { name: /water, HU/ }).getByText('not comparable'));
     await open('#/');
     await shown(page.getByText(`is not comparable: ${why}`));
+    // What is outside is worse than what says nothing.
+    server.quality = [{ ...server.quality[0], verdicts: verdicts.map((verdict, i) => (i === 1 ? { ...verdict, not_comparable: null, value: 9 } : verdict)) }, ...rest];
+    await page.reload();
+    await shown(page.getByText(/was not passed.*water, HU is 9\.00/));
   },
 
   async 'quality: what is passed but nearly outside, what is not judged and why, and a scan that no set corrected'({ page, open, server }) {

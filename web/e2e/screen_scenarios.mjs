@@ -17,6 +17,22 @@ export const screenScenarios = {
     await shown(page.getByText('0.21 s').or(page.getByText('0.21\u202fs')));
   },
 
+  async 'overview: jobs that have not been told yet are awaited, not none'({ page, open }) {
+    let go;
+    const held = new Promise((resolve) => { go = resolve; });
+    await page.route(/api\/v1\/jobs\?/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await open('#/');
+    await shown(page.getByRole('article', { name: 'Room AXIOM-2' }));
+    for (const name of ['Active jobs', 'Last jobs']) await shown(page.getByRole('region', { name }).getByText('Loading', { exact: true }));
+    for (const text of ['Nothing to do.', 'No job has ended yet.']) assert.equal(await page.getByText(text).count(), 0, text);
+    go();
+    await shown(page.getByRole('region', { name: 'Last jobs' }).locator('tbody tr'));
+    assert.equal(await page.getByText('Loading', { exact: true }).count(), 0);
+  },
+
   async 'overview: all nodes, also those that do not answer'({ page, open, server }) {
     await open('#/');
     await shown(page.getByRole('heading', { name: 'Rooms' }));
@@ -206,6 +222,11 @@ export const screenScenarios = {
     await eventually('closer by key', async () => (await length()) < whole * 0.25);
     await page.keyboard.press('Home');
     await eventually('the whole job', async () => (await length()) === whole);
+    // By fingers, too.
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    await eventually('closer by the button', async () => (await length()) < whole);
+    await page.getByRole('button', { name: 'Zoom out' }).click();
+    await eventually('all of it by the button', async () => (await length()) === whole);
     await canvas.hover({ position: { x: 152, y: 62 } });
     await shown(page.locator('.tip').getByText(/preprocess|filter|backproject/));
     await shown(page.getByText('Relative residual'));
@@ -214,9 +235,14 @@ export const screenScenarios = {
   async 'details: parameters, warnings, links to related jobs'({ page, open }) {
     await open(job(DONE, 'details'));
     await shown(page.getByText('The dose of frame 203 is 41 % of the median'));
+    await shown(page.getByRole('list', { name: 'Findings' }).getByText(/order and columns are not checked/));
     await shown(page.getByText('120 × 128 × 96'));
+    await shown(page.getByText('Refined: OS-SART, 5 iterations, '));
     await shown(page.getByText('199.5°'));
     await page.getByRole('link', { name: '20260301T092200-refd0004' }).click();
     await shown(page.getByText('fdk_then_pwls_tv').first());
+    await shown(page.getByText(/ · 20 iterations$/));
+    await page.getByRole('link', { name: 'Details', exact: true }).click();
+    await shown(page.getByRole('list', { name: 'Findings' }).getByText(/the residual rises/));
   },
 };

@@ -11,7 +11,8 @@ const WEB = fileURLToPath(new URL('..', import.meta.url));
 const LISTS = [
   ['session', 'Session'], ['status', 'Status'], ['devices', '{ devices: T.Device[] }'], ['queue', 'Queue'], ['rooms', '{ rooms: T.Room[] }'],
   ['history?seconds=600&points=10', 'History'], ['jobs?page_size=100', 'JobPage'], ['transfers', 'Transfers'], ['filters', 'Filters'],
-  ['refinements', '{ refinements: T.RefinementOffer[] }'],
+  ['refinements', '{ refinements: T.RefinementOffer[] }'], ['quality?limit=100', '{ results: T.QualityResult[]; truncated: boolean }'],
+  ['calibrations?withdrawn=1', '{ calibrations: T.CalibrationSet[]; truncated: boolean }'],
 ];
 
 async function get(base, path) {

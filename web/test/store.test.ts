@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Api, ApiError } from '../src/api/client.ts';
-import type { Job } from '../src/api/types.ts';
+import type { Job, Status } from '../src/api/types.ts';
 import { jobTitle } from '../src/lib/announcements.ts';
 import { parseRoute, href } from '../src/lib/router.ts';
 import { stageOf } from '../src/lib/progress.ts';
@@ -317,4 +317,28 @@ test('jobs that a busy server did not tell are asked for until they are there', 
   assert.equal(store.link.kind, 'live');
   assert.equal(store.ended().length, 1);
   assert.ok(refusals < 0);
+});
+
+test('what comes for the first time is told at once, later news calmly', async () => {
+  const clock = new FakeClock();
+  const answers: Record<string, unknown> = { jobs: { jobs: [], next_page_token: null }, session: { signed_in: true, role: 'viewer', csrf_token: 'c' } };
+  const api = new Api((input) => {
+    const [path] = input.replace('api/v1/', '').split('?');
+    return path === 'events' ? new Promise(() => {}) : Promise.resolve(new Response(JSON.stringify(answers[path!])));
+  });
+  const store = new Store(api, clock);
+  const told: boolean[] = [];
+  store.subscribe(() => told.push(store.knowsJobs));
+  await store.begin();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(store.knowsJobs, 'jobs are asked for beside the events, not when they have begun');
+  assert.equal(told.at(-1), true, 'told without a pause');
+  const before = told.length;
+  store.takeStatus({ server_time: new Date(clock.now()).toISOString() } as Status);
+  assert.equal(told.length, before + 1);
+  store.takeStatus({ server_time: new Date(clock.now()).toISOString() } as Status);
+  assert.equal(told.length, before + 1);
+  await clock.advance(1000);
+  assert.equal(told.length, before + 2);
+  store.signOut().catch(() => {});
 });

@@ -249,6 +249,7 @@ TEST_F(ApiTest, ASecondPassSaysWhatItIsAgainst) {
     jobs::Job job{.id = id, .state = jobs::JobState::kCompleted};
     job.grid = CenteredGrid(8, 8, 8, {1, 1, 1});
     job.create_time = absl::Now();
+    job.refinement.findings = {"the frames' order is not checked"};
     if (!source.empty()) {
       job.source_job_ids = {source};
       job.refinement.algorithm = "fdk";
@@ -269,7 +270,11 @@ TEST_F(ApiTest, ASecondPassSaysWhatItIsAgainst) {
   const json pass = Body("/api/v1/jobs/pass");
   EXPECT_EQ(pass["second_pass"], against);
   EXPECT_EQ(pass["refinement"]["findings"], json({"metal: none"}));
-  EXPECT_EQ(Body("/api/v1/jobs/scan")["related"][0]["refinement"]["second_pass"], against);
+  EXPECT_EQ(pass["findings"], json({"metal: none"}));
+  const json scan = Body("/api/v1/jobs/scan");
+  EXPECT_EQ(scan["findings"], json({"the frames' order is not checked"}));
+  EXPECT_EQ(scan["refinement"], nullptr);
+  EXPECT_EQ(scan["related"][0]["refinement"]["second_pass"], against);
 }
 
 TEST_F(ApiTest, TraceIsWhatTheDevicesDid) {

@@ -223,6 +223,8 @@ export interface JobDetail extends Job {
     calibration: { name: string; crc32c: number; outside_validity: boolean; created: string | null } | null;
   };
   refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null; findings: string[]; motion: Motion | null; self_calibration?: SelfCalibration | null; phase?: Phase | null } | null;
+  // Sentences that are no warnings: what could not be checked, what a second pass found, how iterations went.
+  findings: string[];
   warnings: { kind: string; frame_index: number | null; text: string }[];
   related: RelatedJob[];
   has_trace: boolean;
@@ -450,6 +452,78 @@ export interface Transfers {
   destinations: Destination[];
   transfers: Transfer[];
   next_page_token: string | null;
+}
+
+// A figure of a test of image quality, held against its baseline.
+export interface QualityVerdict {
+  name: string;
+  value: number | null;
+  baseline: number;
+  tolerance: number;
+  passed: boolean;
+  // Why the value says nothing of the baseline's; null where it does.
+  not_comparable: string | null;
+}
+
+// How a scan was made, each null where it is not known.
+export interface QualityConditions {
+  frames: string | null;
+  voxel_mm: [number, number, number] | null;
+  filter: string | null;
+  // The set that corrected the frames; "none": nothing did.
+  calibration: string | null;
+  tube_voltage_kv: number | null;
+  acquired_time: string | null;
+}
+
+export interface NotJudged {
+  name: string;
+  why: string;
+}
+
+export interface QualityResult {
+  id: string;
+  station_name: string;
+  protocol: string;
+  job_id: string | null;
+  phantom: string | null;
+  record_time: string;
+  recorded_by: string | null;
+  baseline: boolean;
+  // Null where there is nothing to compare with.
+  passed: boolean | null;
+  // Null of results from before they were kept.
+  conditions: QualityConditions | null;
+  // Conditions that are others than the baseline's, as sentences.
+  changed_conditions: string[];
+  // Names of those that this or the baseline does not tell.
+  untold_conditions: string[];
+  // An earlier result that is of the same scan.
+  same_scan_id: string | null;
+  measures: Record<string, number>;
+  verdicts: QualityVerdict[];
+  not_judged: NotJudged[];
+}
+
+// What a room's frames are corrected with; without its maps.
+export interface CalibrationSet {
+  name: string;
+  station_name: string;
+  detector_mode: string | null;
+  columns: number;
+  rows: number;
+  // Null: of any.
+  tube_voltage_kv: number | null;
+  parts: string[];
+  // Of a set that has an arm's matrices, the frames of its orbit; else 0.
+  geometry_frames: number;
+  valid_from: string;
+  valid_until: string;
+  created: string;
+  description: string | null;
+  add_time: string;
+  withdraw_time: string | null;
+  quality: { name: string; value: number; unit: string | null }[];
 }
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);

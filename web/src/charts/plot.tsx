@@ -109,6 +109,7 @@ function optionsOf(props: { current: Props }, width: number, onPoint: (pointed: 
     height: height * size,
     cursor: { y: false, drag: { x: false, y: false } },
     legend: { show: false },
+    ...(time && { padding: [null, (CLOCK_WIDTH / 2) * size, null, null] as uPlot.Padding }),
     hooks: { setCursor: [(u: uPlot) => onPoint(u.cursor.idx == null ? null : pointedAt(props.current.x, u.cursor.idx, u.posToVal(u.cursor.left ?? 0, 'x'), step))] },
     scales: {
       x: span === undefined ? { time } : { time, range: (_, first, last) => timeRange(first, last, span) },
@@ -117,7 +118,7 @@ function optionsOf(props: { current: Props }, width: number, onPoint: (pointed: 
         : { range: (_, __, max) => [0, Number.isFinite(max) && max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { stroke: quiet, grid: { show: false }, ticks: grid, font, size: 28 * size, ...(time ? { values: clockValues } : { incrs: WHOLE }) },
+      { stroke: quiet, grid: { show: false }, ticks: grid, font, size: 28 * size, ...(time ? { values: clockValues, space: CLOCK_WIDTH * size } : { incrs: WHOLE }) },
       {
         stroke: quiet, grid, ticks: { show: false }, font, size: 52 * size, space: 28 * size,
         values: (_, splits) => splits.map((v) => (v === null ? '' : compact(v))),
@@ -137,6 +138,8 @@ function optionsOf(props: { current: Props }, width: number, onPoint: (pointed: 
   };
 }
 
+// Room for a time of day with its seconds.
+const CLOCK_WIDTH = 72;
 // Steps of what is counted.
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 

@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Trace } from '../api/types.ts';
 import { microseconds, percent, seconds, words } from '../lib/format.ts';
+import { hasMouse } from '../lib/pointers.ts';
 import { scale } from '../lib/scale.ts';
 import { colour, onThemeChange } from '../lib/theme.ts';
 import { type Lane, type Range, type Timeline, STAGES, boxesOf, shifted, spanAt, tickLabel, tickStep, timelineOf, zoomed } from './timeline.ts';
@@ -79,11 +80,13 @@ export function TimelineChart({ trace }: { trace: Trace }) {
     });
   };
 
+  // About the middle of what is shown.
+  const zoom = (factor: number) => setRange((r) => zoomed(r, whole, (r.begin + r.end) / 2, factor));
+
   const onKeyDown = (event: KeyboardEvent) => {
     const length = range.end - range.begin;
-    const middle = (range.begin + range.end) / 2;
-    if (event.key === '+' || event.key === '=') setRange(zoomed(range, whole, middle, 0.5));
-    else if (event.key === '-') setRange(zoomed(range, whole, middle, 2));
+    if (event.key === '+' || event.key === '=') zoom(0.5);
+    else if (event.key === '-') zoom(2);
     else if (event.key === 'ArrowLeft') setRange(shifted(range, whole, -length / 5));
     else if (event.key === 'ArrowRight') setRange(shifted(range, whole, length / 5));
     else if (event.key === 'Home' || event.key === 'r') setRange(whole);
@@ -95,8 +98,10 @@ export function TimelineChart({ trace }: { trace: Trace }) {
   return (
     <figure class="timeline">
       <div class="chart-tools">
-        <span class="quiet">Wheel or + − to zoom, drag or arrow keys to move</span>
+        {hasMouse() && <span class="quiet">Wheel or + − to zoom, drag or arrow keys to move</span>}
         <output class="numbers quiet">{microseconds(range.begin)} – {microseconds(range.end)}</output>
+        <button type="button" class="small" aria-label="Zoom in" onClick={() => zoom(0.5)}>+</button>
+        <button type="button" class="small" aria-label="Zoom out" onClick={() => zoom(2)}>−</button>
         <button type="button" class="small" onClick={() => setRange(whole)}>Whole job</button>
       </div>
       <div class="canvas-box" style={{ height: `${height / 10}rem` }}>

@@ -17,6 +17,8 @@ export const DOCS = {
   destinationStuck: 'docs/runbook.html#isocenterdicomqueuestuck',
   sendFailed: 'docs/runbook.html#isocenterdicomsendfailed',
   jobFailed: 'docs/troubleshooting.html#a-job-fails',
+  figures: 'docs/qa.html#figures',
+  calibrationEnds: 'docs/calibration.html#which-one-an-acquisition-gets',
   warnings: 'docs/troubleshooting.html#warnings-to-the-room',
   destinations: 'docs/user-guide/pacs.html#being-sent-results',
   firstScan: 'docs/user-guide/console.html',

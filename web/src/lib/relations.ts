@@ -1,5 +1,5 @@
 // What related jobs are called.
-import type { JobDetail, Phase, RelatedJob, Relation, SecondPass } from '../api/types.ts';
+import type { Job, JobDetail, Phase, RelatedJob, Relation, SecondPass } from '../api/types.ts';
 import { algorithmName, plural, time } from './format.ts';
 
 export const RELATIONS: Record<Relation, string> = {
@@ -17,6 +17,13 @@ export function againstText(pass: SecondPass): string {
 // "phase 25 %" of the cycle.
 export function phaseText({ phase }: Pick<Phase, 'phase'>): string {
   return `phase ${Number((100 * phase).toFixed(1))} %`;
+}
+
+// What a refinement does or did: "phase 25 %, 5 iterations", "second pass against metal".
+export function doneText({ phase, second_pass: pass, progress }: Pick<Job, 'phase' | 'second_pass' | 'progress'>): string {
+  const iterations = progress.iterations_total > 0 ? plural(progress.iterations_done, 'iteration', 'iterations') : '';
+  if (phase) return [phaseText(phase), iterations].filter(Boolean).join(', ');
+  return iterations || `second pass${pass ? ` ${againstText(pass)}` : ''}`;
 }
 
 function howMade(job: Refined): string {

@@ -1,11 +1,12 @@
 // What an operator should not have to look for on other screens: scans that were refused, volumes that may be wrong or do not reach their
-// destinations, tests that were not passed.
+// destinations, tests that were not passed, calibrations that end.
 import { useMemo } from 'preact/hooks';
-import type { Destination, History, Job, Refusal } from '../api/types.ts';
+import type { CalibrationSet, Destination, History, Job, QualityResult, Refusal } from '../api/types.ts';
+import { endingSets, validity } from '../lib/calibration_sets.ts';
 import { isStuck } from '../lib/destinations.ts';
 import { figureName } from '../lib/figures.ts';
 import { coarseSeconds, count, jobName, significant } from '../lib/format.ts';
-import { type Result, failedOf, seriesOf } from '../lib/quality_results.ts';
+import { failedOf, levelOf, seriesOf } from '../lib/quality_results.ts';
 import { doubtfulScans, refusedLately } from '../lib/rooms.ts';
 import { href, jobHref } from '../lib/router.ts';
 import { doubtsOf } from '../lib/warnings.ts';
@@ -15,6 +16,7 @@ import { DocsLink } from '../ui/docs_link.tsx';
 
 const TRANSFERS_MS = 5_000;
 const QUALITY_MS = 60_000;
+const CALIBRATIONS_MS = 60_000;
 const REFUSALS_MS = 5_000;
 // So many volumes that may be wrong have a line of their own.
 const MOST_DOUBTFUL = 3;
@@ -25,16 +27,18 @@ export function Attention() {
   const { data: transfers, error } = useAsked<{ destinations: Destination[] }>('transfers', { page_size: 1 }, TRANSFERS_MS, true);
   // A long answer, of what changes once in a day.
   const rests = useRest(transfers !== null || error !== null);
-  const { data: quality } = useAsked<{ results: Result[] }>(rests ? 'quality' : null, { limit: 1000 }, QUALITY_MS);
+  const { data: quality } = useAsked<{ results: QualityResult[] }>(rests ? 'quality' : null, { limit: 1000 }, QUALITY_MS);
   const held = (transfers?.destinations ?? []).filter((d) => isStuck(d) || d.failed > 0);
   const failed = useMemo(() => seriesOf(quality?.results ?? []).map(failedOf).filter((result) => result !== null), [quality]);
+  const { data: calibrations } = useAsked<{ calibrations: CalibrationSet[] }>(rests ? 'calibrations' : null, { limit: 1000 }, CALIBRATIONS_MS);
+  const ending = endingSets(calibrations?.calibrations ?? [], store.now());
   // Of the history the last refusals alone.
   const { data: history } = useAsked<History>(rests ? 'history' : null, { seconds: 60, points: 2 }, REFUSALS_MS, true);
   const jobs = [...store.jobs.values()];
   const refused = refusedLately(history?.last_refusals ?? [], jobs, store.now());
   const doubtful = doubtfulScans(jobs, store.now());
   const more = doubtful.length - MOST_DOUBTFUL;
-  if (refused.length + doubtful.length + held.length + failed.length === 0) return null;
+  if (refused.length + doubtful.length + held.length + failed.length + ending.length === 0) return null;
   return (
     <section class="attention" aria-labelledby="attention">
       <h2 id="attention">Needs attention</h2>
@@ -44,6 +48,7 @@ export function Attention() {
         {more > 0 && <li class="problem"><a href={href(['jobs'], { state: 'completed' })}>{count(more)} more volumes</a> may be wrong</li>}
         {held.map((d) => <li key={d.name} class={d.failed > 0 ? 'problem' : 'notice'}><Held destination={d} /></li>)}
         {failed.map((result) => <li key={result.id} class="problem"><Failed result={result} /></li>)}
+        {ending.map((set) => <Ending key={set.name} set={set} now={store.now()} />)}
       </ul>
     </section>
   );
@@ -65,11 +70,21 @@ function Held({ destination: d }: { destination: Destination }) {
   return <><a href={href(['dicom'], { destination: d.name })}>DICOM destination {d.name}</a>: {parts}{d.reason && ` (${d.reason})`}</>;
 }
 
+// A set that another one follows is no matter; one that nobody needs any more is withdrawn.
+function Ending({ set, now }: { set: CalibrationSet; now: number }) {
+  const { kind, text } = validity(set, now);
+  return (
+    <li class={kind === 'bad' ? 'problem' : 'notice'}>
+      <a href={href(['quality'], { set: set.name })}>Calibration set {set.name}</a> of {set.station_name}: {text.toLowerCase()}, <Time at={set.valid_until} now={now} />, and no other follows it <DocsLink to="calibrationEnds">What scans get then</DocsLink>
+    </li>
+  );
+}
+
 // One figure is enough to know what kind of thing it is; the screen has them all.
-function Failed({ result }: { result: Result }) {
+function Failed({ result }: { result: QualityResult }) {
   const now = useStore().now();
   const wrong = result.verdicts.filter((verdict) => !verdict.passed);
-  const [first] = wrong;
+  const first = wrong.find((verdict) => levelOf(verdict) === 'not passed') ?? wrong[0];
   return (
     <>
       <a href={href(['quality'], { station: result.station_name, protocol: result.protocol })}>Test of {result.station_name}, {result.protocol}</a> was not passed, <Time at={result.record_time} now={now} />

@@ -1,45 +1,21 @@
 // What the rooms' frames are corrected with, and until when.
+import { useEffect, useRef } from 'preact/hooks';
+import type { CalibrationSet } from '../api/types.ts';
+import { validity } from '../lib/calibration_sets.ts';
+import { words } from '../lib/format.ts';
 import { figure, keyFigures } from '../lib/set_figures.ts';
-import { plural, words } from '../lib/format.ts';
 import { useAsked } from '../state/hooks.ts';
 import { Chip, Empty, LocalTimes, Time } from '../ui/bits.tsx';
 
-export interface Calibration {
-  name: string;
-  station_name: string;
-  detector_mode: string | null;
-  columns: number;
-  rows: number;
-  tube_voltage_kv: number | null;
-  parts: string[];
-  valid_from: string;
-  valid_until: string;
-  description: string | null;
-  withdraw_time: string | null;
-  quality: { name: string; value: number; unit: string | null }[];
-}
-
 interface Answer {
-  calibrations: Calibration[];
+  calibrations: CalibrationSet[];
   truncated: boolean;
 }
 
 const ASK_MS = 60_000;
-const DAY_MS = 86_400_000;
-// As long as it takes to find an hour with a free room, and a phantom.
-const SOON_DAYS = 14;
 
-// Whether acquisitions of `now` may be corrected with it.
-export function validity(set: Calibration, now: number): { kind: string; text: string } {
-  if (set.withdraw_time) return { kind: 'waiting', text: 'Withdrawn' };
-  if (now < Date.parse(set.valid_from)) return { kind: 'waiting', text: 'Not yet valid' };
-  const days = (Date.parse(set.valid_until) - now) / DAY_MS;
-  if (days <= 0) return { kind: 'bad', text: 'Expired' };
-  if (days <= SOON_DAYS) return { kind: 'warning', text: `Expires in ${plural(Math.ceil(days), 'day', 'days')}` };
-  return { kind: 'ok', text: 'Valid' };
-}
-
-export function Calibrations() {
+// `chosen`: the set whose row has the focus, for who comes because of it.
+export function Calibrations({ chosen }: { chosen: string | null }) {
   const { data, error } = useAsked<Answer>('calibrations', { limit: 1000, withdrawn: 1 }, ASK_MS);
   return (
     <section class="card" aria-labelledby="calibrations">
@@ -48,15 +24,17 @@ export function Calibrations() {
       {data?.calibrations.length === 0 && (
         <Empty>No set is kept: frames are taken as they come. <code>isocenter calibrate</code> makes sets of sweeps and phantoms. <a href="docs/calibrating.html">How</a></Empty>
       )}
-      {data && data.calibrations.length > 0 && <Sets sets={data.calibrations} />}
+      {data && data.calibrations.length > 0 && <Sets sets={data.calibrations} chosen={chosen} />}
       {data && data.calibrations.length > 0 && <p class="quiet">Scans are corrected where their protocol says so (<code>corrections {'{'} calibration {'}'}</code>); the newest valid set that fits is taken. <a href="docs/calibration.html#which-one-an-acquisition-gets">Which one</a></p>}
       {data?.truncated && <p class="quiet">Older sets are not shown; <code>isocenter calibrations list</code> has them.</p>}
     </section>
   );
 }
 
-function Sets({ sets }: { sets: Calibration[] }) {
+function Sets({ sets, chosen }: { sets: CalibrationSet[]; chosen: string | null }) {
   const now = Date.now();
+  const row = useRef<HTMLTableCellElement>(null);
+  useEffect(() => row.current?.focus(), [chosen]);
   return (
     <div class="scroll" role="region" aria-label="Table of calibrations" tabIndex={0}>
       <table class="list sets" aria-labelledby="calibrations">
@@ -67,7 +45,7 @@ function Sets({ sets }: { sets: Calibration[] }) {
           {sets.map((set) => (
             <tr key={set.name}>
               <td class="name" data-label="Room"><span class="whole-name">{set.station_name}</span></td>
-              <th class="name" scope="row" data-label="Set" title={set.description ?? undefined}><span class="whole-name">{set.name}</span></th>
+              <th class="name" scope="row" data-label="Set" title={set.description ?? undefined} {...(set.name === chosen && { ref: row, tabIndex: -1 })}><span class="whole-name">{set.name}</span></th>
               <td data-label="For">{[`${set.columns} × ${set.rows}`, set.detector_mode, set.tube_voltage_kv && `${set.tube_voltage_kv} kV`].filter(Boolean).join(', ')}</td>
               <td data-label="Corrects">{set.parts.map(words).join(', ')}</td>
               <td data-label="Validity"><Chip {...validity(set, now)} /><span class="quiet until">until <Time at={set.valid_until} now={now} /></span></td>
@@ -81,7 +59,7 @@ function Sets({ sets }: { sets: Calibration[] }) {
 }
 
 // Two figures, and all of them where one asks.
-function HowGood({ quality }: { quality: Calibration['quality'] }) {
+function HowGood({ quality }: { quality: CalibrationSet['quality'] }) {
   const few = keyFigures(quality);
   if (few.length === quality.length) return <>{few.map((each) => <span class="figure" key={each.name}>{figure(each)}</span>)}</>;
   return (

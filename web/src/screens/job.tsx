@@ -7,6 +7,7 @@ import { TimelineChart } from '../charts/timeline_chart.tsx';
 import { jobTitle } from '../lib/announcements.ts';
 import { algorithmName, count, fullTime, seconds, time, waitLeft, words } from '../lib/format.ts';
 import { finishOf } from '../lib/progress.ts';
+import { doneText } from '../lib/relations.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -62,7 +63,7 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
       </nav>
       {tab === 'volume' && <VolumeTab job={shown} beside={query.get('beside')} />}
       {tab === 'timeline' && <TimelineTab job={shown} />}
-      {tab === 'details' && <DetailsTab job={shown} />}
+      {tab === 'details' && <DetailsTab job={shown} now={store.now()} />}
       {tab === 'dicom' && <DicomTab jobId={jobId} />}
     </div>
   );
@@ -73,7 +74,7 @@ function BrokenStream({ jobId, until, now }: { jobId: string; until: string; now
   return (
     <div class="notice">
       <p role="alert">
-        The connection to the console is broken. Until {time(until, now)} the scan waits for the console, which goes on by itself, or by <code>isocenter stream --resume {jobId}</code>.
+        The connection to the console is broken. Until {time(until, now)} the scan waits for the console, which goes on by itself, or by <code>isocenter stream <span class="whole-word">--resume {jobId}</span></code>.
         Without it the job fails then, or is completed where its protocol allows for the frames that are missing. <DocsLink to="jobFailed" />
       </p>
       <p class="numbers quiet">{waitLeft(until, now)}</p>
@@ -101,7 +102,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
     <header class="job-heading">
       <div>
         <h1><Name text={job.station_name || 'No station name'} /> <span class="quiet"><Name text={job.protocol} /></span></h1>
-        <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}</p>
+        <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}{job.refines_job_id && ` · ${doneText(job)}`}</p>
       </div>
       <div class="job-state">
         <StateChip job={job} />
@@ -155,6 +156,12 @@ function VolumeTab({ job, beside }: { job: JobDetail; beside: string | null }) {
   return <Empty>This job has no volume: it {job.state === 'cancelled' ? 'was cancelled' : 'failed'} before one was complete.</Empty>;
 }
 
+function noTimeline(job: JobDetail): string {
+  if (isActive(job)) return 'The timeline is there when the volume is complete.';
+  if (job.state === 'completed') return 'There is no timeline: this volume was made of stored ones, without a device.';
+  return `There is no timeline: the job ${job.state === 'cancelled' ? 'was cancelled' : 'failed'} before its volume was complete.`;
+}
+
 function TimelineTab({ job }: { job: JobDetail }) {
   const { data, error } = useAsked<Trace>(job.has_trace ? `jobs/${encodeURIComponent(job.job_id)}/trace` : null, {}, 0);
   return (
@@ -162,7 +169,7 @@ function TimelineTab({ job }: { job: JobDetail }) {
       <section class="card" aria-labelledby="trace">
         <header><h2 id="trace">Devices</h2></header>
         {error && <p class="problem">{error}</p>}
-        {!job.has_trace && <Empty>{isActive(job) ? 'The timeline is there when the volume is complete.' : 'There is no timeline of this job.'}</Empty>}
+        {!job.has_trace && <Empty>{noTimeline(job)}</Empty>}
         {data && <TimelineChart trace={data} />}
       </section>
       {job.result && <section class="card" aria-labelledby="stages"><header><h2 id="stages">Stages</h2></header><Timings result={job.result} /></section>}
@@ -176,15 +183,26 @@ function TimelineTab({ job }: { job: JobDetail }) {
   );
 }
 
-function DetailsTab({ job }: { job: JobDetail }) {
+function DetailsTab({ job, now }: { job: JobDetail; now: number }) {
   return (
     <>
       <section class="card" aria-labelledby="warnings">
         <header><h2 id="warnings">Warnings</h2>{job.warnings.length > 0 && <DocsLink to="warnings">What they mean</DocsLink>}</header>
         {job.warnings.length === 0 && <Empty>None.</Empty>}
         <WarningList warnings={job.warnings} />
+        {job.findings.length > 0 && <Findings findings={job.findings} />}
       </section>
-      <JobFacts job={job} />
+      <JobFacts job={job} now={now} />
+    </>
+  );
+}
+
+// What nobody is warned of, and who looks closely wants to know.
+function Findings({ findings }: { findings: string[] }) {
+  return (
+    <>
+      <h3 id="findings">Findings</h3>
+      <ul class="findings" aria-labelledby="findings">{findings.map((finding) => <li key={finding}>{finding}</li>)}</ul>
     </>
   );
 }

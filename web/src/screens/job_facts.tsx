@@ -3,14 +3,14 @@ import type { JobDetail, JobResult } from '../api/types.ts';
 import { algorithmName, count, fullTime, gups, millimetres, seconds, significant, withUnit, words } from '../lib/format.ts';
 import { framesLost } from '../lib/progress.ts';
 import { jobHref } from '../lib/router.ts';
-import { RELATIONS, againstText, phaseText } from '../lib/relations.ts';
+import { againstText, phaseText, relatedName } from '../lib/relations.ts';
 import { Bar, Fact, Facts, Name } from '../ui/bits.tsx';
 import { Term } from '../ui/term.tsx';
 
 type Timing = keyof JobResult['timings_seconds'];
 const STAGES: Timing[] = ['upload', 'preprocess', 'filter', 'backproject', 'refine', 'hounsfield', 'download', 'export', 'acquisition', 'total'];
 
-export function JobFacts({ job }: { job: JobDetail }) {
+export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
   const { acquisition: acquired } = job;
   return (
     <div class="columns equal">
@@ -27,6 +27,7 @@ export function JobFacts({ job }: { job: JobDetail }) {
           <Fact name="Arc">{acquired.arc_deg.toFixed(1)}°</Fact>
           <Fact name="Source to isocentre">{millimetres(acquired.source_to_isocenter_mm)}</Fact>
           <Fact name="Source to detector">{millimetres(acquired.source_to_detector_mm)}</Fact>
+          {job.phase_cycle && <Fact name="Phases told">{job.phase_cycle === 'unknown' ? 'of a cycle' : `of the ${job.phase_cycle} cycle`}</Fact>}
           <Fact name="Tube voltage">{withUnit(acquired.tube_voltage_kv, 'kV')}</Fact>
           <Fact name="Body part">{acquired.body_part_examined ?? '–'}</Fact>
           <Fact name="Series description">{acquired.series_description ?? '–'}</Fact>
@@ -48,7 +49,7 @@ export function JobFacts({ job }: { job: JobDetail }) {
           {job.pair_id && <Fact name="Pair"><span class="id">{job.pair_id}</span> {job.pair_role}</Fact>}
           {job.refines_job_id && !job.related.some((r) => r.job_id === job.refines_job_id) && <Fact name="Refines"><a class="id" href={jobHref(job.refines_job_id)}>{job.refines_job_id}</a></Fact>}
           {job.related.map((r) => (
-            <Fact key={r.job_id} name={RELATIONS[r.relation] ?? titled(r.relation)}><a class="id" href={jobHref(r.job_id)}>{r.job_id}</a> {r.state}</Fact>
+            <Fact key={r.job_id} name={relatedName(r, job.related, false, now)}><a class="id" href={jobHref(r.job_id)}>{r.job_id}</a> {r.state}</Fact>
           ))}
         </Facts>
       </section>
@@ -73,11 +74,6 @@ export function calibrationText({ acquisition: { calibration }, protocol, warnin
   return `none: protocol ${protocol} takes no set, or the frames came corrected`;
 }
 
-function titled(name: string): string {
-  const text = words(name);
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['refinement']> }) {
   const last = refinement.iterations.at(-1);
   const { second_pass: second, phase } = refinement;
@@ -95,7 +91,6 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
       <>
         <Fact name={<Term name="Second pass" />}>{againstText(second)}</Fact>
         {second.reference_job_id && <Fact name="Beside the volume of"><span class="id">{second.reference_job_id}</span></Fact>}
-        {refinement.findings.map((finding) => <Fact key={finding} name="Found">{finding}</Fact>)}
       </>
     );
   }

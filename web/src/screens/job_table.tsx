@@ -1,13 +1,14 @@
 // Jobs as a table.
+import type { ComponentChildren } from 'preact';
 import { type Job, isActive } from '../api/types.ts';
-import { coarseSeconds, gups, jobName, plural, seconds } from '../lib/format.ts';
-import { againstText, phaseText } from '../lib/relations.ts';
+import { coarseSeconds, gups, jobName, seconds } from '../lib/format.ts';
+import { doneText } from '../lib/relations.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
 import { ConsoleWait, Doubtful, Empty, JobProgressBar, Name, StateChip, Time, Warnings } from '../ui/bits.tsx';
 
-// `labelledBy`: the heading that says which jobs they are.
-export function JobTable({ jobs, now, labelledBy }: { jobs: Job[]; now: number; labelledBy: string }) {
-  if (jobs.length === 0) return <Empty>No jobs.</Empty>;
+// `labelledBy`: the heading that says which jobs they are; `none`: what is said where there are none.
+export function JobTable({ jobs, now, labelledBy, none }: { jobs: Job[]; now: number; labelledBy: string; none: ComponentChildren }) {
+  if (jobs.length === 0) return <Empty>{none}</Empty>;
   return (
     <div class="scroll">
       <table class="list jobs" aria-labelledby={labelledBy}>
@@ -24,13 +25,6 @@ export function JobTable({ jobs, now, labelledBy }: { jobs: Job[]; now: number; 
   );
 }
 
-// Of a refinement: "phase 25 %, 5 iterations", "second pass against metal".
-function whatWasDone({ phase, second_pass: pass, progress }: Job): string {
-  const iterations = progress.iterations_total > 0 ? plural(progress.iterations_done, 'iteration', 'iterations') : '';
-  if (phase) return [phaseText(phase), iterations].filter(Boolean).join(', ');
-  return iterations || `second pass${pass ? ` ${againstText(pass)}` : ''}`;
-}
-
 function Row({ job, now }: { job: Job; now: number }) {
   const end = job.end_time ? Date.parse(job.end_time) : now;
   const kind = kindOf(job);
@@ -42,14 +36,14 @@ function Row({ job, now }: { job: Job; now: number }) {
       <td data-label="State">
         {isActive(job) ? <><JobProgressBar job={job} /><Doubtful job={job} /></> : <StateChip job={job} />}
         <ConsoleWait job={job} now={now} />
-        {job.refines_job_id && job.state === 'completed' && <span class="quiet">{whatWasDone(job)}</span>}
+        {job.refines_job_id && job.state === 'completed' && <span class="quiet">{doneText(job)}</span>}
         {job.warning_count > 0 && <Warnings count={job.warning_count} />}
         {job.error && <p class="quiet two-lines why" title={job.error.message}>{job.error.message}</p>}
       </td>
       <Measured label="After last frame" text={seconds(job.result?.seconds_after_last_frame)} />
       <Measured label="Kernel" text={gups(job.result?.kernel_gups)} />
       <Measured label="Whole" text={gups(job.result?.whole_gups)} />
-      <td class="number" data-label="Took">{coarseSeconds((end - Date.parse(job.create_time)) / 1000)}</td>
+      <td class="number" data-label={isActive(job) ? 'Runs for' : 'Took'}>{coarseSeconds((end - Date.parse(job.create_time)) / 1000)}</td>
     </tr>
   );
 }

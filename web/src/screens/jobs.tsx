@@ -4,6 +4,7 @@ import type { Filters, JobPage } from '../api/types.ts';
 import { go, goInstead, href } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { LocalTimes } from '../ui/bits.tsx';
+import { Pager } from '../ui/pager.tsx';
 import { Term } from '../ui/term.tsx';
 import { JobTable } from './job_table.tsx';
 import { SendMany } from './send_many.tsx';
@@ -109,15 +110,9 @@ export function Jobs({ query }: { query: URLSearchParams }) {
         )}
       </header>
       {error && <p class="problem" role="alert">{error}</p>}
-      {data && <JobTable jobs={jobs} now={store.now()} labelledBy="jobs" />}
+      {data && <JobTable jobs={jobs} now={store.now()} labelledBy="jobs" none={NAMES.some(value) ? <>No job is like that. <a href={href(['jobs'])}>All jobs</a></> : <>There is no job yet. <a href="#/">How the first one comes</a></>} />}
       {!data && !error && <p class="quiet">Loading</p>}
-      <footer class="actions">
-        <button type="button" disabled={before.length === 0} onClick={() => setBefore(before.slice(0, -1))}>Newer</button>
-        <button
-          type="button" disabled={!data?.next_page_token}
-          onClick={() => data?.next_page_token && setBefore([...before, data.next_page_token])}
-        >Older</button>
-      </footer>
+      <Pager before={before} next={data?.next_page_token} go={setBefore} />
       {sending && <SendMany filter={{ station_name: value('station_name'), protocol: value('protocol'), text: value('text') }} onClose={() => setSending(false)} />}
     </section>
   );

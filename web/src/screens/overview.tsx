@@ -58,7 +58,7 @@ export function Overview() {
               {queue.data && <>{activeOf(queue.data)}, {count(queue.data.queue_chunks)} <Term name="Chunk">{queue.data.queue_chunks === 1 ? 'chunk' : 'chunks'}</Term> {queue.data.queue_chunks === 1 ? 'waits' : 'wait'}</>}
             </span>
           </header>
-          <ActiveTable jobs={inOrder(queue.data, store)} now={store.now()} />
+          {store.knowsJobs ? <ActiveTable jobs={inOrder(queue.data, store)} now={store.now()} /> : <p class="quiet">Loading</p>}
         </section>
         <section class="card" aria-labelledby="devices">
           <header><h2 id="devices">Devices</h2><Term name="GUPS">speed in GUPS</Term></header>
@@ -69,7 +69,7 @@ export function Overview() {
       <Nodes />
       <section class="card" aria-labelledby="recent">
         <header><h2 id="recent">Last jobs</h2><LocalTimes /><a href="#/jobs">All jobs</a></header>
-        <JobTable jobs={store.ended().slice(0, 10)} now={store.now()} labelledBy="recent" />
+        {store.knowsJobs ? <JobTable jobs={store.ended().slice(0, 10)} now={store.now()} labelledBy="recent" none="No job has ended yet." /> : <p class="quiet">Loading</p>}
       </section>
       {rests && <HistoryPlots />}
     </div>

@@ -23,7 +23,7 @@ export function PreviewPanes({ job }: { job: JobDetail }) {
       <header>
         <h2 id="preview">Preview</h2>
         {job.state === 'receiving' && <Arm job={job} />}
-        {data && <span class="quiet numbers">made of {data.frames_backprojected} of {job.progress.frames_total} frames</span>}
+        {data && <span class="quiet numbers">made of {data.frames_backprojected} of {job.progress.frames_total} frames{data.frames_backprojected < job.progress.frames_total && '; darker than with all of them'}</span>}
         <label class="inline">
           <span class="quiet">Window</span>
           <select value={preset.id} onChange={(event) => setPreset(PRESETS.find(({ id }) => id === event.currentTarget.value) ?? preset)}>

@@ -1,14 +1,16 @@
 // Image quality as physicists measured it: the last test of each room and protocol, and how its figures went.
 import { useState } from 'preact/hooks';
+import type { QualityResult, QualityVerdict } from '../api/types.ts';
 import { figureName } from '../lib/figures.ts';
-import { plural, significant } from '../lib/format.ts';
-import { type Result, type Verdict, conditionsText, isUncorrected, levelOf, levelsText, reasonsOf, seriesOf } from '../lib/quality_results.ts';
+import { count, plural, significant } from '../lib/format.ts';
+import { conditionsText, isUncorrected, levelOf, levelsText, reasonsOf, seriesOf } from '../lib/quality_results.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked } from '../state/hooks.ts';
 import { Chip, Empty, LocalTimes, Time } from '../ui/bits.tsx';
+import { DocsLink } from '../ui/docs_link.tsx';
 
 interface Answer {
-  results: Result[];
+  results: QualityResult[];
   truncated: boolean;
 }
 
@@ -20,7 +22,7 @@ export function Quality({ only }: { only: { station: string | null; protocol: st
   const { data, error } = useAsked<Answer>('quality', { limit: 1000, station: station ?? undefined, protocol: protocol ?? undefined }, ASK_MS);
   return (
     <section class="card" aria-labelledby="quality">
-      <header><h1 id="quality">Image quality</h1>{data && data.results.length > 0 && <LocalTimes />}{(station || protocol) && <a href="#/quality">All rooms</a>}</header>
+      <header><h1 id="quality">Image quality</h1>{data && data.results.length > 0 && <DocsLink to="figures">What the figures are</DocsLink>}{data && data.results.length > 0 && <LocalTimes />}{(station || protocol) && <a href="#/quality">All rooms</a>}</header>
       {error && <p class="problem" role="alert">{error}</p>}
       {data?.results.length === 0 && (
         <Empty>No test has been recorded. <code>isocenter qa --job JOB --record</code> measures a scan of a phantom. <a href="docs/qa.html">How</a></Empty>
@@ -31,11 +33,12 @@ export function Quality({ only }: { only: { station: string | null; protocol: st
   );
 }
 
-function Series({ results }: { results: Result[] }) {
+function Series({ results }: { results: QualityResult[] }) {
   const newest = results[0]!;
   const [all, setAll] = useState(false);
-  const telling = newest.verdicts.filter((verdict) => levelOf(verdict) !== 'within');
-  const names = all || telling.length === 0 ? shownNames(newest, all) : telling.map((verdict) => verdict.name);
+  const every = namesOf(newest);
+  const few = tellingNames(newest);
+  const names = all ? every : few;
   const title = `${newest.station_name}, ${newest.protocol}`;
   return (
     <section class="series" aria-label={title}>
@@ -44,7 +47,7 @@ function Series({ results }: { results: Result[] }) {
         <VerdictChip result={newest} />
         <Origin newest={newest} tests={results.length} />
         <Comments result={newest} />
-        <button type="button" class="small" aria-pressed={all} onClick={() => setAll(!all)}>All {shownNames(newest, true).length} figures</button>
+        {few.length < every.length && <button type="button" class="small" aria-pressed={all} onClick={() => setAll(!all)}>All {count(every.length)} figures</button>}
       </header>
       <table class="list" aria-label={title}>
         <thead>
@@ -59,7 +62,7 @@ function Series({ results }: { results: Result[] }) {
 }
 
 // Which scan it was, and how it was made.
-function Origin({ newest, tests }: { newest: Result; tests: number }) {
+function Origin({ newest, tests }: { newest: QualityResult; tests: number }) {
   const { conditions } = newest;
   const made = conditions ? conditionsText(conditions) : '';
   return (
@@ -72,23 +75,23 @@ function Origin({ newest, tests }: { newest: Result; tests: number }) {
 }
 
 // What is to be known before the figures are believed.
-function Comments({ result }: { result: Result }) {
+function Comments({ result }: { result: QualityResult }) {
   return (
     <>
       {isUncorrected(result) && <span class="notice">Corrected with no calibration set: Hounsfield units, uniformity and noise are those of raw counts, and say nothing of scans that are corrected</span>}
       {result.changed_conditions.length > 0 && <span class="notice">Other conditions than the baseline’s: {result.changed_conditions.join('; ')}</span>}
-      {result.untold_conditions.length > 0 && <span class="quiet">not told by both this scan and the baseline, and not compared: {result.untold_conditions.join(', ')}</span>}
+      {result.untold_conditions.length > 0 && <span class="quiet">known of one of this scan and the baseline at most, so not compared: {result.untold_conditions.join(', ')}</span>}
       {result.same_scan_id && <span class="quiet">the scan of {result.same_scan_id} again</span>}
     </>
   );
 }
 
-function NotJudged({ result }: { result: Result }) {
-  const count = result.not_judged.length;
-  if (count === 0) return null;
+function NotJudged({ result }: { result: QualityResult }) {
+  const unjudged = result.not_judged.length;
+  if (unjudged === 0) return null;
   return (
     <details class="not-judged">
-      <summary>{count === 1 ? '1 figure is' : `${count} figures are`} not judged{result.baseline && ' by this baseline'}: why</summary>
+      <summary>{unjudged === 1 ? '1 figure is' : `${count(unjudged)} figures are`} not judged{result.baseline && ' by this baseline'}: why</summary>
       <ul>{reasonsOf(result.not_judged).map(({ why, names }) => <li key={why}><b>{names.map(figureName).join('; ')}</b>: {why}</li>)}</ul>
     </details>
   );
@@ -97,12 +100,19 @@ function NotJudged({ result }: { result: Result }) {
 // What is looked at first, of what there is.
 const FIRST = ['noise_hu', 'water_hu', 'cupping_hu', 'non_uniformity_hu', 'mtf50_edge_per_mm', 'detectability_5mm', 'distance_error_mm'];
 
-export function shownNames(result: Result, all: boolean): string[] {
-  const names = [...new Set([...Object.keys(result.measures), ...result.verdicts.map((verdict) => verdict.name)])];
-  return all ? names : names.filter((name) => FIRST.includes(name));
+function namesOf(result: QualityResult): string[] {
+  return [...new Set([...Object.keys(result.measures), ...result.verdicts.map((verdict) => verdict.name)])];
 }
 
-function VerdictChip({ result }: { result: Result }) {
+// Those that are not within their tolerance; else those that are looked at first, and where there are none of these, all.
+export function tellingNames(result: QualityResult): string[] {
+  const names = namesOf(result);
+  const telling = result.verdicts.filter((verdict) => levelOf(verdict) !== 'within').map((verdict) => verdict.name);
+  const first = names.filter((name) => FIRST.includes(name));
+  return [telling, first].find((chosen) => chosen.length > 0) ?? names;
+}
+
+function VerdictChip({ result }: { result: QualityResult }) {
   if (result.baseline) return <Chip kind="ok" text="Baseline" />;
   if (result.passed === null) return <Chip kind="waiting" text="No baseline" />;
   const levels = levelsText(result.verdicts);
@@ -110,7 +120,7 @@ function VerdictChip({ result }: { result: Result }) {
   return levels ? <Chip kind="warning" text={`Passed, ${levels}`} /> : <Chip kind="ok" text="Passed" />;
 }
 
-function Row({ name, results }: { name: string; results: Result[] }) {
+function Row({ name, results }: { name: string; results: QualityResult[] }) {
   const verdict = results[0]!.verdicts.find((each) => each.name === name);
   const notJudged = results[0]!.not_judged.some((each) => each.name === name);
   return (
@@ -126,7 +136,7 @@ function Row({ name, results }: { name: string; results: Result[] }) {
 }
 
 // Two thirds of a tolerance are passed, and a reason to test again.
-function Level({ verdict }: { verdict: Verdict }) {
+function Level({ verdict }: { verdict: QualityVerdict }) {
   const level = levelOf(verdict);
   if (level === 'within') return <>passed</>;
   return level === 'watch' ? <Chip kind="warning" text="passed, watch" title="Beyond two thirds of the tolerance: test again, and look for a cause at the next service" /> : <Chip kind="bad" text={level} />;
@@ -136,7 +146,7 @@ const WIDTH = 180;
 const HEIGHT = 28;
 
 // A line of the values between the bounds of the baseline's tolerance.
-function Trend({ name, values, verdict }: { name: string; values: (number | undefined)[]; verdict: Verdict | undefined }) {
+function Trend({ name, values, verdict }: { name: string; values: (number | undefined)[]; verdict: QualityVerdict | undefined }) {
   const known = values.filter((value): value is number => value !== undefined);
   if (known.length < 2) return null;
   const bounds = verdict ? [verdict.baseline - verdict.tolerance, verdict.baseline + verdict.tolerance] : [];

@@ -61,7 +61,7 @@ function RoomCard({ room, job, hidden, store }: { room: Room; job: Job; hidden: 
       {!active && <LastJob job={job} />}
       <BrokenOff jobs={hidden} now={store.now()} />
       <footer class="split quiet numbers">
-        <a href={jobHref(job.job_id)} aria-label={active ? undefined : `Last job of ${room.station_name}`}>{active ? <Name text={job.protocol} /> : 'Last job'}</a>
+        <a href={jobHref(job.job_id)} aria-label={active ? `${job.protocol}, the job of ${room.station_name}` : `Last job of ${room.station_name}`}>{active ? <Name text={job.protocol} /> : 'Last job'}</a>
         <Day room={room} />
       </footer>
     </article>

@@ -11,6 +11,7 @@ import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import { Chip, Doubtful, Empty, LocalTimes, Name, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
+import { Pager } from '../ui/pager.tsx';
 import { Term } from '../ui/term.tsx';
 
 const STATES: [TransferState | '', string][] = [
@@ -67,13 +68,7 @@ export function Transfers({ query }: { query: URLSearchParams }) {
           ))}</div>
           {retry && <ConfirmRetry retry={retry} onClose={() => setRetry(null)} />}
           <TransferTable transfers={data.transfers} labelledBy="dicom" />
-          <footer class="actions">
-            <button type="button" disabled={before.length === 0} onClick={() => setBefore(before.slice(0, -1))}>Newer</button>
-            <button
-              type="button" disabled={!data.next_page_token}
-              onClick={() => data.next_page_token && setBefore([...before, data.next_page_token])}
-            >Older</button>
-          </footer>
+          <Pager before={before} next={data.next_page_token} go={setBefore} />
         </>
       )}
     </section>

@@ -12,7 +12,8 @@ import { doubtsOf } from '../lib/warnings.ts';
 const RANK: Record<Role, number> = { viewer: 0, console: 1, operator: 2, administrator: 3 };
 // Ended jobs that are kept besides the active ones; older ones are on the page of jobs.
 const ENDED_KEPT = 50;
-// Screens are drawn anew at most this often: 50 rooms send hundreds of events a second.
+// Screens are drawn anew at most this often: 50 rooms send hundreds of events a second. What comes for the first time is waited
+// for, and drawn at once.
 const CALM_MS = 200;
 // So many of them stay in the page; a screen reader says what is added.
 const ANNOUNCEMENTS_KEPT = 5;
@@ -30,6 +31,8 @@ export class Store {
   link: Link = { kind: 'connecting' };
   status: Status | null = null;
   jobs = new Map<string, Job>();
+  // Whether the jobs that there are have been told to who is signed in: before that, none are not no jobs.
+  knowsJobs = false;
   // Jobs that were deleted while the page was looking.
   readonly removed = new Set<string>();
   // What is said of jobs that ended and of orders that were taken while the page was looking, the latest last; failures, and volumes that may be wrong, at once.
@@ -80,10 +83,11 @@ export class Store {
     this.asking = true;
     if (this.expected) {
       this.connect();
-      void this.loadJobs().catch(() => {});
+      this.loadJobsEarly();
     }
     try {
       this.takeSession(await this.api.session());
+      if (this.session?.signed_in && this.jobsAsked === 0) this.loadJobsEarly();
     } catch {
       // The connection says what is wrong, and asks again.
       this.connect();
@@ -138,11 +142,6 @@ export class Store {
     return (this.link.kind === 'gone' ? this.link.since : this.clock.now()) + this.skewMs;
   }
 
-  // Whether the jobs that there are have been told once.
-  get knowsJobs(): boolean {
-    return this.jobsTaken > 0;
-  }
-
   active(): Job[] {
     return [...this.jobs.values()].filter(isActive);
   }
@@ -166,9 +165,10 @@ export class Store {
   }
 
   takeStatus(status: Status): void {
+    const first = this.status === null;
     this.status = status;
     this.takeTime(status.server_time);
-    this.changed();
+    this.changed(first);
   }
 
   takeJob(job: Job): void {
@@ -213,6 +213,11 @@ export class Store {
     this.takeStatus(status);
   }
 
+  // Beside the event stream, whose beginning asks for them where this fails.
+  private loadJobsEarly(): void {
+    void this.loadJobs().catch(() => {});
+  }
+
   // Events tell what changes; what is there already has to be had once, however often a busy server does not answer.
   private needJobs(): void {
     const mine = this.jobsAsked + 1;
@@ -231,6 +236,8 @@ export class Store {
       this.api.get<JobPage>('jobs', { page_size: ENDED_KEPT }),
     ]);
     if (mine < this.jobsTaken) return;
+    const first = !this.knowsJobs;
+    this.knowsJobs = true;
     this.jobsTaken = mine;
     // What events have told since the question is newer than its answer.
     const told = [...this.jobs.values()].filter((job) => (this.toldAfter.get(job.job_id) ?? 0) >= mine);
@@ -238,7 +245,7 @@ export class Store {
     for (const job of jobs) this.announce(job);
     this.jobs = new Map(jobs.map((job) => [job.job_id, job]));
     this.toldAfter = new Map([...this.toldAfter].filter(([id]) => this.jobs.has(id)));
-    this.changed();
+    this.changed(first);
   }
 
   private announce(job: Job): void {
@@ -305,6 +312,7 @@ export class Store {
     // Of who was signed in, what is still on its way is not taken.
     this.jobsTaken = this.jobsAsked + 1;
     this.jobs.clear();
+    this.knowsJobs = false;
     this.announcements = [];
     this.status = null;
     this.link = { kind: 'connecting' };

@@ -55,7 +55,7 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
               </label>
             );
           })}
-          {choices.length > MOST_BESIDE && <span class="quiet">{MOST_BESIDE} at once</span>}
+          {choices.length > MOST_BESIDE && <span class="quiet whole-word">up to {MOST_BESIDE} beside each other</span>}
           <Term name="FDK"><span aria-hidden="true">?</span><span class="hidden">What FDK is</span></Term>
         </div>
       )}
