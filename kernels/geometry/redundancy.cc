@@ -274,6 +274,33 @@ absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
   return table;
 }
 
+absl::StatusOr<std::vector<double>> ShortScanWeightsSeen(const Trajectory& trajectory,
+                                                         const Trajectory& seen, int columns) {
+  if (seen.size() != trajectory.size() || seen.size() < 2) {
+    return absl::InvalidArgumentError(absl::StrCat("an object saw ", seen.size(), " of ",
+                                                   trajectory.size(),
+                                                   " views; legal is all, 2 or more"));
+  }
+  ISO_ASSIGN_OR_RETURN(const Vec3 axis, OrbitAxis(trajectory));
+  const Trajectory upright = TurnedToAxis(seen, axis);
+  ISO_ASSIGN_OR_RETURN(const std::vector<double> angle, SourceAngles(upright));
+  const double swept = angle.back() - angle.front();
+  const int direction = swept < 0 ? -1 : 1;
+  const double half_step = 0.5 * std::abs(swept) / static_cast<double>(seen.size() - 1);
+  const double arc = std::abs(swept) + 2 * half_step;
+  std::vector<double> weights;
+  weights.reserve(seen.size() * columns);
+  for (size_t view = 0; view < seen.size(); ++view) {
+    const Fan fan(upright[view], direction);
+    const double beta = std::clamp(direction * (angle[view] - angle.front()) + half_step, half_step,
+                                   arc - half_step);
+    for (int u = 0; u < columns; ++u) {
+      weights.push_back(ShortScanWeight(beta, fan.AngleOf(u), arc));
+    }
+  }
+  return weights;
+}
+
 std::optional<LimitedArc> FindLimitedArc(const Trajectory& trajectory, const Detector& detector) {
   const absl::StatusOr<Orbit> orbit = MeasureOrbit(trajectory, detector.columns);
   if (!orbit.ok() || GoesAround(orbit->arc)) return std::nullopt;

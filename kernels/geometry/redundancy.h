@@ -64,8 +64,17 @@ absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
                                                   const Detector& detector,
                                                   RedundancyWeighting weighting);
 
-/// The same without the weights, which it takes as many steps for as there are views and not rays.
-/// Errors: those of ComputeRedundancy.
+/// [view][column]: the weights of a short scan of an object that moved. `seen` are the matrices as
+/// the object at rest sees them (rigid_motion.h), of the same views: a line of the object counts
+/// once where each ray is weighted by the source's angle and the ray's as the object saw them. With
+/// `trajectory` itself they are those of ComputeRedundancy. An object may turn with the arm for a
+/// moment, so that angles go back; what is beyond the first and the last view counts as these do.
+/// Errors: INVALID_ARGUMENT (another number of views; those of OrbitAxis and SourceAngles).
+absl::StatusOr<std::vector<double>> ShortScanWeightsSeen(const Trajectory& trajectory,
+                                                         const Trajectory& seen, int columns);
+
+/// ComputeRedundancy without the weights, which it takes as many steps for as there are views and
+/// not rays. Errors: those of ComputeRedundancy.
 absl::StatusOr<RedundancyOutline> OutlineRedundancy(const Trajectory& trajectory,
                                                     const Detector& detector,
                                                     RedundancyWeighting weighting);

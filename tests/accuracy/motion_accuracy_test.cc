@@ -147,7 +147,7 @@ struct Planted {
 
 class PlantedMotionTest : public testing::TestWithParam<Planted> {};
 
-// 4 mm and 3°: docs/motion.md has what was measured. The planted poses themselves leave 0.17 to
+// 4 mm and 3°: docs/motion.md has what was measured. The planted poses themselves leave 0.25 to
 // 0.31 of the loss, most of it what this measure cannot do without (InAnotherPose...).
 TEST_P(PlantedMotionTest, IsTakenOutForTheMostPart) {
   const auto head = *phantom::MakePhantom("head", 100, kMuWater);

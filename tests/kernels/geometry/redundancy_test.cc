@@ -411,5 +411,22 @@ TEST(ComputeRedundancy, RefusesSourcesThatLeaveThePlane) {
   EXPECT_TRUE(weights(Raised([](double) { return 60.0; })).ok());
 }
 
+// An object that turns steadily while it is measured sees an arc of another length.
+TEST(ShortScanWeightsSeen, AreThoseOfTheArcThatTheObjectSaw) {
+  const Trajectory arm = Orbit(60, 200), seen = Orbit(60, 206, 0, 17);
+  const auto weights = ShortScanWeightsSeen(arm, seen, kDetector.columns);
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  const auto table = *ComputeRedundancy(seen, kDetector, RedundancyWeighting::kShortScan);
+  ASSERT_EQ(weights->size(), table.weight.size());
+  for (size_t ray = 0; ray < table.weight.size(); ++ray) {
+    EXPECT_NEAR((*weights)[ray], table.weight[ray], 1e-9) << ray;
+  }
+}
+
+TEST(ShortScanWeightsSeen, NeedsAllViews) {
+  const auto weights = ShortScanWeightsSeen(Orbit(60, 200), Orbit(59, 200), kDetector.columns);
+  EXPECT_THAT(std::string(weights.status().message()), HasSubstr("saw 59 of 60 views"));
+}
+
 }  // namespace
 }  // namespace isocenter
