@@ -93,27 +93,37 @@ void CountNoise::AddRow(std::span<const std::byte> before, std::span<const std::
     }
     level_before = at;
     difference_before = difference;
-    if (level.windows.size() >= kMostOfLevel) continue;
+    if (level.count == kMostOfLevel) continue;
     level.windows.push_back(
         {static_cast<float>(std::abs(difference)), static_cast<float>(highest_sum - lowest)});
     level.means += mean;
+    // Not all at the end, where somebody waits for the volume.
+    if (++level.count == kMostOfLevel) {
+      level.middle = MiddleDifference(level.windows);
+      level.windows = {};
+    }
   }
+}
+
+float CountNoise::MiddleDifference(std::vector<Window>& windows) {
+  const auto half = static_cast<std::ptrdiff_t>(windows.size() / 2);
+  const auto smooth_end = windows.begin() + half, middle = windows.begin() + half / 2;
+  std::ranges::nth_element(windows, smooth_end, {}, &Window::roughness);
+  std::nth_element(windows.begin(), middle, smooth_end,
+                   [](const Window& a, const Window& b) { return a.difference < b.difference; });
+  return middle->difference;
 }
 
 std::vector<CountNoise::Point> CountNoise::Points() const {
   std::vector<Point> points;
   for (const Level& level : levels_) {
-    const size_t n = level.windows.size() / 2;
+    const size_t n = level.count / 2;
     if (n < kLeastOfLevel || level.changes < kLeastChanges * level.neighbours) continue;
-    std::vector<Window> windows = level.windows;
-    const auto smooth_end = windows.begin() + static_cast<std::ptrdiff_t>(n),
-               middle = windows.begin() + static_cast<std::ptrdiff_t>(n / 2);
-    std::ranges::nth_element(windows, smooth_end, {}, &Window::roughness);
-    std::nth_element(windows.begin(), middle, smooth_end,
-                     [](const Window& a, const Window& b) { return a.difference < b.difference; });
-    if (middle->difference < kLeastDifference) continue;
-    const double sigma = middle->difference / kOfMiddle;
-    points.push_back({level.means / static_cast<double>(level.windows.size()),
+    std::vector<Window> rest = level.windows;
+    const float middle = rest.empty() ? level.middle : MiddleDifference(rest);
+    if (middle < kLeastDifference) continue;
+    const double sigma = middle / kOfMiddle;
+    points.push_back({level.means / static_cast<double>(level.count),
                       sigma * sigma / kTimesVariance, static_cast<double>(n)});
   }
   return points;

@@ -52,7 +52,9 @@ class CountNoise {
     float roughness = 0;   // of the sum of the two frames
   };
   struct Level {
-    std::vector<Window> windows;
+    std::vector<Window> windows;  // until there are enough
+    size_t count = 0;             // of all windows that were taken
+    float middle = 0;             // of their differences, once there are enough
     double means = 0;
     int neighbours = 0, changes = 0;  // of differences side by side; of them, with another sign
   };
@@ -62,6 +64,8 @@ class CountNoise {
   };
   static constexpr int kLevelsPerOctave = 8;
 
+  /// Of the differences of the smoother half. In another order afterwards.
+  static float MiddleDifference(std::vector<Window>& windows);
   void AddRow(std::span<const std::byte> before, std::span<const std::byte> now);
   /// Levels whose differences are noise.
   std::vector<Point> Points() const;
