@@ -40,7 +40,8 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
   }
   content_.Add(view, sampled, dose);
   order_.Add(view, sampled, dose);
-  noise_.Add(view, sampled);
+  // The difference of copies is no noise, and after them the object has moved on by several frames.
+  if (!repeats) noise_.Add(view, sampled);
   doses_.Add(view, sampled, dose);
   defects_.Add(view, sampled);
   thick_.Add(view, sampled, dose);
