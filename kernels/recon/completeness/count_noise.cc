@@ -37,7 +37,8 @@ uint16_t CountAt(std::span<const std::byte> row, size_t u) {
 }  // namespace
 
 CountNoise::CountNoise(const Acquisition& acquisition) : acquisition_(acquisition) {
-  if (acquisition.pixel_type != PixelType::kUint16Counts || acquisition.calibration != nullptr) {
+  if (acquisition.pixel_type != PixelType::kUint16Counts || acquisition.calibration != nullptr ||
+      acquisition.detector.pitch_u_mm > kMostPitchMm) {
     return;
   }
   const auto views = static_cast<int>(acquisition.trajectory.size());

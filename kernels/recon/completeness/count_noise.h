@@ -27,12 +27,14 @@ namespace isocenter::recon {
 /// level the half counts of which the sum of the two frames is the smoothest: edges are left out,
 /// and the noise of a sum knows nothing of that of the difference. Of those it is the middle one.
 ///
-/// Without noise nothing can be said, nor where the noise is a few counts only. Says nothing of
+/// Without noise nothing can be said, nor where the noise is a few counts only, nor of pixels that
+/// are larger than kMostPitchMm: thin bones change from one to the next. Says nothing of
 /// counts with a calibration, which knows offset and response, or of line integrals. Not
 /// thread-safe.
 class CountNoise {
  public:
   static constexpr int kMostPairs = 64;           // of frames that are looked at
+  static constexpr double kMostPitchMm = 2;       // of pixels along a row
   static constexpr double kLeastExponent = 0.4;   // photons have 1, a square root 0
   static constexpr double kMostPedestal = 0.007;  // of i0_counts
 

@@ -25,6 +25,7 @@ struct Reading {
   double electronic_counts = 10;
   double gain_spread = 0;
   double flicker = 0;
+  double pitch_mm = 1.5;
 };
 
 /// Of frames with the noise of photons, of which every count went through `table`.
@@ -36,6 +37,7 @@ std::string Told(const Reading& reading, const std::function<double(double)>& ta
   for (size_t i = 0; i < scan.frames[0].size(); ++i) {
     gain.push_back(1 + reading.gain_spread * normal(random));
   }
+  scan.acquisition.detector.pitch_u_mm = reading.pitch_mm;
   CountNoise noise(scan.acquisition);
   for (int view = 0; view < scan.views(); ++view) {
     const double dose = 1 + reading.flicker * normal(random);
@@ -79,6 +81,13 @@ TEST(CountNoise, TellsSquareRootsTablesAndLogarithms) {
   EXPECT_THAT(Told({}, [](double c) { return kI0 * std::log1p(c) / std::log1p(kI0); }),
               HasSubstr("is not that of photons"));
   EXPECT_THAT(Told({}, [](double c) { return 65535 - c; }), HasSubstr("is not that of photons"));
+}
+
+// Thin bones change from one to the next, which looks like noise.
+TEST(CountNoise, OfLargePixelsSaysNothing) {
+  const auto root = [](double c) { return std::sqrt(c * kI0); };
+  EXPECT_THAT(Told({.pitch_mm = CountNoise::kMostPitchMm}, root), HasSubstr("square root"));
+  EXPECT_THAT(Told({.pitch_mm = 1.01 * CountNoise::kMostPitchMm}, root), IsEmpty());
 }
 
 TEST(CountNoise, TellsAPedestalOfOnePerCent) {
