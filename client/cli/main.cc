@@ -32,23 +32,23 @@ const std::vector<std::pair<const char*, std::vector<std::string>>> kGroups = {
 
 /// Ends `isocenter help TOPIC`. The exit code; empty where it is the help of a command.
 std::optional<int> HelpOfTopic(const std::string& topic) {
-  if (topic == isocenter::flags::kExitCodesTopic) {
-    std::fputs(isocenter::flags::ExitCodeTable().c_str(), stdout);
+  const auto tell = [](const std::string& text) {
+    std::fputs(text.c_str(), stdout);
     return isocenter::flags::FlushStandardOutput().ok() ? isocenter::flags::kExitDone
                                                         : isocenter::flags::kExitFailed;
-  }
+  };
+  if (topic == isocenter::flags::kExitCodesTopic) return tell(isocenter::flags::ExitCodeTable());
   if (topic == "help") {
-    std::printf(
+    return tell(absl::StrCat(
         "Explain a command, or what exit codes mean\n"
         "Usage: isocenter help [COMMAND [COMMAND]]\n"
-        "       isocenter help %s\n\n"
+        "       isocenter help ",
+        isocenter::flags::kExitCodesTopic,
+        "\n\n"
         "The same as `isocenter COMMAND --help`; without COMMAND all commands are named.\n\n"
         "Examples:\n"
         "  isocenter help stream\n"
-        "  isocenter help calibrate detector\n",
-        isocenter::flags::kExitCodesTopic);
-    return isocenter::flags::FlushStandardOutput().ok() ? isocenter::flags::kExitDone
-                                                        : isocenter::flags::kExitFailed;
+        "  isocenter help calibrate detector\n"));
   }
   std::vector<std::string> known{isocenter::flags::kExitCodesTopic};
   for (const auto& [heading, commands] : kGroups) {

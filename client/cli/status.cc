@@ -224,9 +224,8 @@ void AddStatusCommand(flags::Command program) {
       "archive;\n"
       "COPIES: of other nodes' frames, and who keeps the own. --node: that one alone, with\n"
       "how callers prove who they are.\n"
-      "Exit code 0: told, also of a node that is drained or not ready; 3: not all nodes answered; "
-      "6: "
-      "none did.\n"
+      "Exit code 0: told, also of a node that is drained or not ready; 3: not all nodes "
+      "answered; 6: none did.\n"
       "A script that asks whether a scan can begin: `isocenter health`.");
   options->json.AddFlag(command);
   AddServerFlags(command, options->server);

@@ -4,13 +4,13 @@
 #include <cassert>
 #include <cmath>
 
+#include "kernels/base/median.h"
+
 namespace isocenter::calibrate {
 
 double Median(std::vector<double> values) {
   assert(!values.empty());
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return MedianOf(values);
 }
 
 double RobustSigma(std::vector<double> values) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "kernels/base/median.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/rigid_motion.h"
@@ -85,9 +86,7 @@ double FocalLength(const std::vector<Camera>& cameras) {
   for (const Camera& camera : cameras) {
     lengths.push_back(std::sqrt(camera.focal_u_px * std::abs(camera.focal_v_px)));
   }
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-  std::ranges::nth_element(lengths, middle);
-  return *middle;
+  return MedianOf(lengths);
 }
 
 absl::StatusOr<std::vector<Camera>> CamerasOf(const Trajectory& trajectory) {

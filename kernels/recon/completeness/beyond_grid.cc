@@ -150,10 +150,9 @@ std::vector<std::string> BeyondGrid::Texts() const {
         "the grid has %d slices, and in %d of %d views rays that pass above or below them have "
         "line integrals of up to %.1f; expected are at most %.1f, or %d slices and more: the "
         "object is longer than the grid, and what surrounds it is in voxels %d times as coarse, "
-        "whose "
-        "errors the grid's first and last slices, or all where there are few, take over: tens to "
-        "hundreds of HU; a grid with more slices is right, surroundings that are less coarse are "
-        "better",
+        "whose errors the grid's first and last slices, or all where there are few, take over: "
+        "tens to hundreds of HU; a grid with more slices is right, surroundings that are less "
+        "coarse are better",
         low_->grid.nz, past_low_.views, views, past_low_.most_line, kLine,
         kLeastCoarse * low_->factor, low_->factor));
   }

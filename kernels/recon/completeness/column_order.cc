@@ -20,7 +20,7 @@ constexpr double kContrast = 0.3;      // of the brightest piece of a row that s
 ColumnOrder::ColumnOrder(const Acquisition& acquisition)
     : acquisition_(acquisition), columns_(OutermostColumns(acquisition.detector)) {}
 
-void ColumnOrder::Add(int /*view*/, std::span<const FrameRow> rows, double dose) {
+void ColumnOrder::Add(std::span<const FrameRow> rows, double dose) {
   const int columns = acquisition_.detector.columns, pieces = columns / columns_;
   if (pieces < 16) return;
   int judged = 0, dark = 0;

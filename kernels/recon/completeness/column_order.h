@@ -15,9 +15,8 @@ namespace isocenter::recon {
 /// middle is the thickest of it. Told of are, where all but a few of the rows that see an object
 /// are so, in all but a few of the views:
 /// - the halves of the frames exchanged: the last column goes on where the first begins, much
-/// nearer
-///   than first and last columns of different views are to each other, and the middle is much
-///   thinner than the ends;
+///   nearer than first and last columns of different views are to each other, and the middle is
+///   much thinner than the ends;
 /// - light and dark exchanged (counts alone): both ends are darker than all between them, and flat.
 ///   Blades of a collimator at both sides look so, too, and the halves of frames of an object that
 ///   is wider than the detector.
@@ -31,7 +30,7 @@ class ColumnOrder {
   explicit ColumnOrder(const Acquisition& acquisition);
 
   /// Some rows of a view, each view once, in any order. `dose`: what the frame tells; 0: nothing.
-  void Add(int view, std::span<const FrameRow> rows, double dose);
+  void Add(std::span<const FrameRow> rows, double dose);
 
   /// What is wrong when all views have come, as a sentence for people; nothing where nothing is.
   std::optional<std::string> Text() const;

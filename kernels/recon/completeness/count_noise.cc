@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "kernels/base/median.h"
 
 namespace isocenter::recon {
 namespace {
@@ -145,15 +146,14 @@ std::optional<std::string> CountNoise::ExponentText(const std::vector<Point>& po
     }
   }
   if (levels < kLeastLevels || brightest < kLeastRatio * darkest) return std::nullopt;
-  const auto middle = slopes.begin() + static_cast<std::ptrdiff_t>(slopes.size() / 2);
-  std::ranges::nth_element(slopes, middle);
-  if (*middle >= kLeastExponent) return std::nullopt;
+  const double exponent = MedianOf(slopes);
+  if (exponent >= kLeastExponent) return std::nullopt;
   return absl::StrFormat(
       "the noise of the counts is not that of photons: its variance goes with the counts to the "
       "power of %.1f (from %.0f to %.0f counts); legal is %g or more, photons have 1. Counts that "
       "went through a square root have 0, those of a display's table or a logarithm, or with light "
       "and dark exchanged, are below: are they raw? Attenuation is not right otherwise",
-      *middle, darkest, brightest, kLeastExponent);
+      exponent, darkest, brightest, kLeastExponent);
 }
 
 std::optional<std::string> CountNoise::PedestalText(const std::vector<Point>& points) const {

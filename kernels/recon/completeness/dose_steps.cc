@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
+#include "kernels/base/median.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/source_position.h"
 #include "kernels/ops/corrections.h"
@@ -16,12 +17,6 @@ constexpr int kPieces = 32;  // of a row
 constexpr int kEveryRow = 2;
 constexpr int kFrames = 8;          // on either side of a step
 constexpr double kLeastSigmas = 6;  // of what frames scatter around their lines
-
-double Middle(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 struct Line {
   double middle = 0, slope = 0, squares = 0;  // left over
@@ -97,7 +92,7 @@ std::vector<DoseSteps::Levels> DoseSteps::Runs() const {
     }
     differences.clear();
     for (size_t i = 0; i < now.size(); ++i) differences.push_back(now[i] - pieces_[view - 1][i]);
-    runs.back().of_view.push_back(runs.back().of_view.back() + Middle(differences));
+    runs.back().of_view.push_back(runs.back().of_view.back() + MedianOf(differences));
   }
   return runs;
 }

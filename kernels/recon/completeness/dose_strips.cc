@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "kernels/base/median.h"
 #include "kernels/ops/corrections.h"
 #include "kernels/recon/completeness/row_lines.h"
 
@@ -15,12 +16,6 @@ constexpr int kTile = ops::kAirTile;
 // Brighter places that single pixels make, which nobody knows to be defective: one in a place of
 // one row counts sixteen times what it does in a tile that a dose is read from.
 constexpr size_t kSparklers = 2;
-
-double Middle(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 }  // namespace
 
@@ -62,7 +57,7 @@ bool DoseStrips::Add(std::span<const FrameRow> rows, double dose) {
     if (place.brightness >= (1 - ops::kAirTolerance) * brightest) slopes.push_back(place.slope);
   }
   const bool beyond = !(brightest >= ops::kLeastDose && brightest <= ops::kMostDose);
-  if (!beyond && !(Middle(slopes) > kFlat)) return false;
+  if (!beyond && !(MedianOf(slopes) > kFlat)) return false;
   if (shaded_ + beyond_ == 0) least_ = most_ = brightest;
   least_ = std::min(least_, brightest);
   most_ = std::max(most_, brightest);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "kernels/base/median.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/orbit_axis.h"
 #include "kernels/geometry/rigid_motion.h"
@@ -351,9 +352,7 @@ std::vector<bool> OppositeRays::OddBins() const {
       bends.push_back(at[0] - 0.5F * (at[-1] + at[1]));
     }
     if (bends.empty()) continue;
-    const auto middle = bends.begin() + static_cast<std::ptrdiff_t>(bends.size() / 2);
-    std::ranges::nth_element(bends, middle);
-    odd[bin] = std::abs(*middle) > kMostBend;
+    odd[bin] = std::abs(MedianOf(bends)) > kMostBend;
   }
   return odd;
 }
@@ -367,10 +366,8 @@ double OppositeRays::Noise() const {
     }
   }
   if (bends.empty()) return 0;
-  const auto middle = bends.begin() + static_cast<std::ptrdiff_t>(bends.size() / 2);
-  std::ranges::nth_element(bends, middle);
   // A second difference of independent values has six times their variance.
-  const double sigma = *middle / 0.6745;
+  const double sigma = MedianOf(bends) / 0.6745;
   return sigma * sigma / 6;
 }
 

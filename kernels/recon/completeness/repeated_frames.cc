@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/crc32c.h"
+#include "kernels/base/median.h"
 
 namespace isocenter::recon {
 namespace {
@@ -88,12 +89,6 @@ void AddMirrored(std::span<const std::byte> pixels, double image, Mirrored& mirr
     ++mirrored.compared;
     mirrored.unlike += row[u] < low - rounding || row[u] > high + rounding;
   }
-}
-
-double MedianOf(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 }  // namespace

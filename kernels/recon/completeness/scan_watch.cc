@@ -39,7 +39,7 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
     findings.push_back({ScanFault::kDoseStrips, view, strips_.Text()});
   }
   content_.Add(view, sampled, dose);
-  order_.Add(view, sampled, dose);
+  order_.Add(sampled, dose);
   // The difference of copies is no noise, and after them the object has moved on by several frames.
   if (!repeats) noise_.Add(view, sampled);
   doses_.Add(view, sampled, dose);

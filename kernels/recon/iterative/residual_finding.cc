@@ -62,8 +62,7 @@ std::optional<std::string> Rising(std::span<const IterationReport> reports,
                                                                   reports.back().relative_residual);
   return absl::StrFormat(
       "the residual rises from %.3e in iteration %d to %.3e in iteration %d%s: the volume goes "
-      "away "
-      "from the frames. %s",
+      "away from the frames. %s",
       from->relative_residual, from->iteration, to->relative_residual, to->iteration, end,
       CauseOf(settings));
 }
@@ -91,9 +90,8 @@ std::string Refused(const IterationReport& refused, std::span<const IterationRep
                           after.back().relative_residual);
   return absl::StrFormat(
       "iteration %d was refused, as the volume went away from the frames (residual %.3e): %s "
-      "stands, "
-      "%s. Fewer iterative.subsets, or a prior (iterative.prior_strength) of 0.02 and more, spare "
-      "that",
+      "stands, %s. Fewer iterative.subsets, or a prior (iterative.prior_strength) of 0.02 and "
+      "more, spare that",
       refused.iteration, refused.relative_residual, before, next);
 }
 

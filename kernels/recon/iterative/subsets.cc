@@ -54,10 +54,8 @@ std::optional<std::string> ManySubsetsText(Algorithm algorithm, int views, int s
   if (subsets * kLeastViewsOfSubset <= views) return std::nullopt;
   return absl::StrFormat(
       "iterative.subsets is %d, which leaves %.3g views of %d to each; good are at most %d (%d "
-      "views "
-      "in each), chosen without it %d: a step by fewer views than that may go astray, so that "
-      "passes "
-      "are refused, or the image is worse than with fewer subsets after as many",
+      "views in each), chosen without it %d: a step by fewer views than that may go astray, so "
+      "that passes are refused, or the image is worse than with fewer subsets after as many",
       subsets, static_cast<double>(views) / subsets, views,
       std::max(1, views / kLeastViewsOfSubset), kLeastViewsOfSubset,
       DefaultSubsets(algorithm, views));

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "kernels/base/median.h"
 #include "kernels/base/share_text.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/orbits/trajectory_alignment.h"
@@ -68,8 +69,6 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
 
 FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncation truncation)
     : acquisition_(acquisition),
-      detector_(acquisition.detector),
-      pixel_type_(acquisition.pixel_type),
       matrices_(acquisition.trajectory),
       deviations_(acquisition.trajectory.size()),
       detector_levels_(acquisition),
@@ -78,11 +77,12 @@ FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncatio
   for (const ProjectionMatrix& matrix : acquisition.trajectory) {
     planned_.push_back(PoseOf(matrix));
   }
-  const int rows = recon::ScanWatch::SampledRows(detector_.rows);
-  const size_t row_bytes = detector_.columns * recon::PixelBytes(pixel_type_);
+  const int rows = recon::ScanWatch::SampledRows(acquisition_.detector.rows);
+  const size_t row_bytes =
+      acquisition_.detector.columns * recon::PixelBytes(acquisition_.pixel_type);
   sample_.resize(rows * row_bytes);
   for (int i = 0; i < rows; ++i) {
-    sampled_.push_back({recon::ScanWatch::SampledRow(i, detector_.rows),
+    sampled_.push_back({recon::ScanWatch::SampledRow(i, acquisition_.detector.rows),
                         std::span(sample_).subspan(i * row_bytes, row_bytes)});
   }
   if (truncation == ops::Truncation::kNone) cut_rows_.emplace(acquisition);
@@ -95,7 +95,7 @@ std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
   Sample(index, pixels);
   CheckMatrix(index, measured, warnings);
   if (measured) matrices_[index] = *measured;
-  if (auto order = recon::OtherByteOrderText(sampled_, pixel_type_)) {
+  if (auto order = recon::OtherByteOrderText(sampled_, acquisition_.pixel_type)) {
     // Whatever else such pixels seem to show would be told in words that lead astray.
     if (dead_.Update(true)) {
       warnings.push_back({jobs::WarningKind::kDeadDetector, index, *std::move(order)});
@@ -135,7 +135,7 @@ void FrameMonitor::Sample(int index, std::span<const std::span<const std::byte>>
 std::optional<double> FrameMonitor::LogIntensity() const {
   double sum = 0;
   int used = 0;
-  if (pixel_type_ == recon::PixelType::kUint16Counts) {
+  if (acquisition_.pixel_type == recon::PixelType::kUint16Counts) {
     const std::span counts(reinterpret_cast<const uint16_t*>(sample_.data()),
                            sample_.size() / sizeof(uint16_t));
     for (size_t i = 0; i < counts.size(); i += kLogStride) {
@@ -192,6 +192,7 @@ FrameMonitor::WholeScan FrameMonitor::OnEnd() const {
 }
 
 std::vector<std::string> FrameMonitor::MeasuredMisfits() const {
+  if (matrices_ == acquisition_.trajectory) return {};  // no frame brought one
   const absl::StatusOr<TrajectoryAlignment> alignment = Align(acquisition_.trajectory, matrices_);
   if (!alignment.ok()) return {};  // a frame's matrix that nobody can decompose has been refused
   std::vector<std::string> texts = Misalignments(*alignment, "the planned ones");
@@ -220,9 +221,7 @@ std::optional<double> FrameMonitor::UsualLevel(int index) const {
     }
   }
   if (near.empty()) return std::nullopt;
-  const auto middle = near.begin() + static_cast<std::ptrdiff_t>(near.size() / 2);
-  std::ranges::nth_element(near, middle);
-  return *middle;
+  return MedianOf(near);
 }
 
 void FrameMonitor::CheckDose(int index, double log_intensity,

@@ -112,8 +112,6 @@ class FrameMonitor {
   std::vector<std::string> MeasuredMisfits() const;
 
   const recon::Acquisition& acquisition_;
-  const Detector detector_;
-  const recon::PixelType pixel_type_;
   Trajectory matrices_;                          // [view], as measured where they were
   std::vector<Pose> planned_;                    // [view]
   std::vector<std::optional<Pose>> deviations_;  // [view], measured minus planned; unset: not come

@@ -25,7 +25,7 @@ std::string Told(EllipseScan scan, const std::function<void(Row)>& change) {
     for (int v = 0; v < scan.acquisition.detector.rows; ++v) {
       change(std::span(scan.frames[view]).subspan(v * columns, columns));
     }
-    order.Add(view, scan.Rows(view), 0);
+    order.Add(scan.Rows(view), 0);
   }
   return order.Text().value_or("");
 }
