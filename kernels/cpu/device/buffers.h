@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "kernels/base/page_buffer.h"
 #include "kernels/base/thread_pool.h"
 #include "kernels/cpu/device/layout.h"
-#include "kernels/cpu/device/page_buffer.h"
 #include "kernels/ops/buffers.h"
 #include "kernels/ops/check.h"
 #include "kernels/ops/memory_budget.h"

@@ -501,10 +501,7 @@ absl::StatusOr<bool> SecondPass::FindConeBeamArtefact() {
 }
 
 absl::StatusOr<bool> SecondPass::TakeOffConeBeamArtefact() {
-  return OnHost([this] {
-    cone_beam_->TakeOff(volume());
-    return absl::OkStatus();
-  });
+  return OnHost([this] { return cone_beam_->TakeOff(volume()); });
 }
 
 absl::StatusOr<bool> SecondPass::LookForMotion() {

@@ -1,9 +1,5 @@
 #include "kernels/recon/second_pass/volume_memory.h"
 
-#include <new>
-
-#include "absl/strings/str_cat.h"
-#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/plan.h"
 
@@ -16,12 +12,8 @@ absl::StatusOr<VolumeMemory> VolumeMemory::Create(const VolumeGrid& grid, ops::D
     memory.voxels_ = reinterpret_cast<float*>(memory.locked_->data());
     return memory;
   }
-  memory.plain_.reset(new (std::nothrow) float[grid.voxels()]);
-  if (memory.plain_ == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no ", BytesText(VolumeBytes(grid)), " of host memory"));
-  }
-  memory.voxels_ = memory.plain_.get();
+  ISO_ASSIGN_OR_RETURN(memory.pages_, PageBuffer::Create(grid.voxels()));
+  memory.voxels_ = memory.pages_.data();
   return memory;
 }
 

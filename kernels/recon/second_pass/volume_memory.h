@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "kernels/base/page_buffer.h"
 #include "kernels/base/views.h"
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/device.h"
@@ -12,9 +13,9 @@ namespace isocenter::recon {
 
 class VolumeMemory {
  public:
-  /// Not initialised. `device`: what copies to or from it, and then does it at full speed; null:
-  /// none, and no pages are locked, which takes longer than all that threads do with it. Errors:
-  /// RESOURCE_EXHAUSTED.
+  /// Its values are not to be relied on. `device`: what copies to or from it, and then does it at
+  /// full speed; null: none, and no pages are locked, which takes longer than all that threads do
+  /// with it. Errors: RESOURCE_EXHAUSTED.
   static absl::StatusOr<VolumeMemory> Create(const VolumeGrid& grid, ops::Device* device);
 
   /// [z][y][x]
@@ -25,7 +26,7 @@ class VolumeMemory {
 
   Shape3 shape_;
   std::unique_ptr<ops::HostMemory> locked_;  // one of these two
-  std::unique_ptr<float[]> plain_;
+  PageBuffer pages_;
   float* voxels_ = nullptr;
 };
 

@@ -105,33 +105,55 @@ void WeighDifference(const ConeBeamPlan& plan, const SeenSlices& seen, HostView3
   });
 }
 
-// Of row y of all slices: the weighted mean of the difference in place of `weighted`.
-void SmoothAcrossSlices(int y, HostView3<float> weighted, HostView3<const float> weights,
-                        ConeBeamShares& shares) {
-  const auto taps = Taps();
+// Of slice z: the weighted mean of the difference.
+void SmoothAcrossSlices(int z, HostView3<const float> weighted, HostView3<const float> weights,
+                        HostView3<float> found, ConeBeamShares& shares) {
+  static const auto taps = Taps();
   const Shape3 shape = weighted.shape();
   const auto nx = static_cast<size_t>(shape.fast);
   const int nz = static_cast<int>(shape.slow);
-  // They are overwritten while they are read.
-  std::vector<float> before(nx * nz), sum(nx), sums(nx);
-  for (int z = 0; z < nz; ++z) std::copy_n(&weighted(z, y, 0), nx, &before[z * nx]);
-  for (int z = 0; z < nz; ++z) {
+  std::vector<float> weight(nx), sum(nx);
+  for (int y = 0; y < shape.middle; ++y) {
+    std::fill(weight.begin(), weight.end(), 0.F);
     std::fill(sum.begin(), sum.end(), 0.F);
-    std::fill(sums.begin(), sums.end(), 0.F);
     for (int i = std::max(-kReach, -z); i <= std::min(kReach, nz - 1 - z); ++i) {
       const float tap = taps[i + kReach];
-      const float* const weight = &weights(z + i, y, 0);
+      const float* const of_weight = &weights(z + i, y, 0);
+      const float* const of_sum = &weighted(z + i, y, 0);
       for (size_t x = 0; x < nx; ++x) {
-        sum[x] += tap * weight[x];
-        sums[x] += tap * before[(z + i) * nx + x];
+        weight[x] += tap * of_weight[x];
+        sum[x] += tap * of_sum[x];
       }
     }
-    float* const out = &weighted(z, y, 0);
+    float* const out = &found(z, y, 0);
+    for (size_t x = 0; x < nx; ++x) out[x] = sum[x] / std::max(weight[x], kLeastWeight);
+    shares.Count(y, z, weight, {out, nx});
+  }
+}
+
+// What is left of a slice's artefact, where all views see.
+struct Left {
+  double squares = 0, most = 0;
+  int64_t voxels = 0;
+};
+
+Left ApplyShares(int z, const SeenSlices& seen, const ConeBeamShares& shares,
+                 HostView3<float> found) {
+  const Shape3 shape = found.shape();
+  const auto nx = static_cast<size_t>(shape.fast);
+  Left left;
+  for (int y = 0; y < shape.middle; ++y) {
+    const std::span<float> row(&found(z, y, 0), nx);
+    shares.Apply(y, z, row);
     for (size_t x = 0; x < nx; ++x) {
-      out[x] = sums[x] / std::max(sum[x], kLeastWeight);
-      shares.Count(static_cast<int>(x), y, z, sum[x], out[x]);
+      const size_t column = y * nx + x;
+      if (z < seen.first[column] || z > seen.last[column]) continue;
+      left.squares += double{row[x]} * row[x];
+      left.most = std::max(left.most, std::abs(double{row[x]}));
+      ++left.voxels;
     }
   }
+  return left;
 }
 
 // Where between which two of `count` voxels the middle of voxel `i` of `merge` times as many is.
@@ -149,41 +171,32 @@ Between PlaceOf(int i, int merge, int before, int count) {
 
 }  // namespace
 
-ConeBeamFindings FindArtefact(const ConeBeamPlan& plan, const SeenSlices& seen,
-                              HostView3<const float> model, ThreadPool& threads,
-                              HostView3<float> reconstructed, HostView3<float> scratch) {
+ConeBeamFindings FindArtefact(const ConeBeamPlan& plan, const SeenSlices& seen, ThreadPool& threads,
+                              HostView3<float> model, HostView3<float> reconstructed,
+                              HostView3<float> scratch) {
   const VolumeGrid& grid = plan.model.grid;
   const Vec3 axis = OrbitAxis(plan.model.acquisition.trajectory).value_or(Vec3{0, 0, 1});
   WeighDifference(plan, seen, model, threads, reconstructed, scratch);
-  std::vector<ConeBeamShares> rows(grid.ny, ConeBeamShares(plan, axis));
-  threads.ParallelFor(grid.ny, [&](int64_t y, int) {
-    SmoothAcrossSlices(static_cast<int>(y), reconstructed, scratch, rows[y]);
+  std::vector<ConeBeamShares> of_slices(grid.nz, ConeBeamShares(plan, axis));
+  threads.ParallelFor(grid.nz, [&](int64_t z, int) {
+    SmoothAcrossSlices(static_cast<int>(z), reconstructed, scratch, model, of_slices[z]);
   });
-  // Row after row: the same sum with any number of threads.
+  // Slice after slice: the same sum with any number of threads.
   ConeBeamShares shares(plan, axis);
-  for (const ConeBeamShares& row : rows) shares.Add(row);
+  for (const ConeBeamShares& slice : of_slices) shares.Add(slice);
   ConeBeamFindings findings{.unsure_hu = shares.Choose()};
-  std::vector<double> squares(grid.ny), most(grid.ny), counted(grid.ny);
-  threads.ParallelFor(grid.ny, [&](int64_t y, int) {
-    for (int z = 0; z < grid.nz; ++z) {
-      float* const row = &reconstructed(z, y, 0);
-      for (int x = 0; x < grid.nx; ++x) {
-        row[x] *= shares.At(x, static_cast<int>(y), z);
-        const size_t column = size_t(y) * grid.nx + x;
-        if (z < seen.first[column] || z > seen.last[column]) continue;
-        squares[y] += double{row[x]} * row[x];
-        most[y] = std::max(most[y], std::abs(double{row[x]}));
-        counted[y] += 1;
-      }
-    }
+  std::vector<Left> left(grid.nz);
+  threads.ParallelFor(grid.nz, [&](int64_t z, int) {
+    left[z] = ApplyShares(static_cast<int>(z), seen, shares, model);
   });
-  double square = 0, count = 0;
-  for (int y = 0; y < grid.ny; ++y) {
-    square += squares[y];
-    count += counted[y];
+  Left all;
+  for (const Left& slice : left) {
+    all.squares += slice.squares;
+    all.most = std::max(all.most, slice.most);
+    all.voxels += slice.voxels;
   }
-  findings.rms_hu = count > 0 ? std::sqrt(square / count) : 0;
-  findings.most_hu = *std::max_element(most.begin(), most.end());
+  findings.most_hu = all.most;
+  if (all.voxels > 0) findings.rms_hu = std::sqrt(all.squares / static_cast<double>(all.voxels));
   return findings;
 }
 

@@ -15,14 +15,14 @@ struct ConeBeamFindings {
   double rms_hu = 0, most_hu = 0, unsure_hu = 0;
 };
 
-/// `reconstructed`, the model's line integrals in HU, becomes what it has beside the model: the
-/// artefact, smoothed by a Gaussian of a voxel. What lies at edges of the model counts little: the
+/// `model`, in 1/mm, becomes its artefact: what its `reconstructed` line integrals, in HU, have
+/// beside it, smoothed by a Gaussian of a voxel. What lies at edges of the model counts little: the
 /// reconstruction blurs them, and that is no artefact. Of the rest as much is left as is likely to
-/// be artefact at its distance from the orbit's plane (cone_beam_shares.h). `model` in 1/mm;
-/// `scratch` is of its size.
-ConeBeamFindings FindArtefact(const ConeBeamPlan& plan, const SeenSlices& seen,
-                              HostView3<const float> model, ThreadPool& threads,
-                              HostView3<float> reconstructed, HostView3<float> scratch);
+/// be artefact at its distance from the orbit's plane (cone_beam_shares.h). `reconstructed` is
+/// overwritten, as is `scratch`, which is of its size.
+ConeBeamFindings FindArtefact(const ConeBeamPlan& plan, const SeenSlices& seen, ThreadPool& threads,
+                              HostView3<float> model, HostView3<float> reconstructed,
+                              HostView3<float> scratch);
 
 /// Takes the artefact, trilinear between the model's voxels, off a volume in HU of `scale`.
 void TakeOffArtefact(const ConeBeamPlan& plan, const ops::HounsfieldScale& scale,

@@ -93,16 +93,15 @@ void MakeConeBeamModel(const ConeBeamPlan& plan, const VolumeGrid& grid,
     MergeSlice(plan, classes, volume, static_cast<int>(slice),
                &model(plan.more_below + slice, 0, 0));
   });
-  threads.ParallelFor(coarse.ny, [&](int64_t y, int) {
-    for (int z = 0; z < coarse.nz; ++z) {
-      for (int x = 0; x < coarse.nx; ++x) {
-        const size_t column = size_t(y) * coarse.nx + x;
-        const int first = seen.first[column], last = seen.last[column];
-        if (first > last) {
-          model(z, y, x) = 0;
-        } else if (z < first || z > last) {
-          model(z, y, x) = model(z < first ? first : last, y, x);
-        }
+  // Only slices that are not seen are written, and only those that are seen are read.
+  threads.ParallelFor(coarse.nz, [&](int64_t z, int) {
+    float* const slice = &model(z, 0, 0);
+    for (size_t column = 0; column < seen.first.size(); ++column) {
+      const int first = seen.first[column], last = seen.last[column];
+      if (first > last) {
+        slice[column] = 0;
+      } else if (z < first || z > last) {
+        slice[column] = (&model(z < first ? first : last, 0, 0))[column];
       }
     }
   });

@@ -26,14 +26,14 @@ absl::Status ConeBeamPass::MakeModel(HostView3<const float> volume,
                                      std::span<const ProjectionMatrix> matrices) {
   seen_ = FindSeenSlices(plan_, all_.grid, matrices, all_.acquisition.detector, threads_);
   for (const ProjectionMatrix& matrix : matrices) matrices_.push_back(Binned(matrix, plan_));
-  model_ = std::make_unique_for_overwrite<float[]>(plan_.model.grid.voxels());
+  ISO_ASSIGN_OR_RETURN(model_, VolumeMemory::Create(plan_.model.grid, nullptr));
   MakeConeBeamModel(plan_, all_.grid, all_.warm_start->hounsfield, volume, seen_, threads_,
-                    {model_.get(), plan_.model.grid.shape()});
+                    model_->view());
   return CheckWhole();
 }
 
 absl::Status ConeBeamPass::CheckWhole() const {
-  const double cut = CutShare(plan_, seen_, {model_.get(), plan_.model.grid.shape()});
+  const double cut = CutShare(plan_, seen_, model_->view());
   if (cut <= kMostCut) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrFormat(
       "cone_beam: the object goes on beyond %.1f %% of the sides of what the volume has of the "
@@ -57,8 +57,8 @@ absl::Status ConeBeamPass::Begin() {
   ISO_ASSIGN_OR_RETURN(arithmetic_, methods.arithmetic(*session_));
   const int64_t chunk = int64_t{detector.rows} * detector.columns * plan_.chunk_views;
   ISO_ASSIGN_OR_RETURN(lines_, devices_[0]->NewHostMemory(chunk * int64_t{sizeof(float)}));
-  reconstructed_ = std::make_unique_for_overwrite<float[]>(grid.voxels());
-  return volume_->Upload(0, HostView3<const float>(model_.get(), grid.shape()));
+  ISO_ASSIGN_OR_RETURN(reconstructed_, VolumeMemory::Create(grid, nullptr));
+  return volume_->Upload(0, model_->view());
 }
 
 absl::Status ConeBeamPass::ProjectChunk(const Chunk& chunk) {
@@ -85,20 +85,20 @@ absl::StatusOr<bool> ConeBeamPass::Step() {
     next_view_ = chunk.first_view + chunk.views;
     return false;
   }
-  const HostView3<float> reconstructed(reconstructed_.get(), plan_.model.grid.shape());
-  ISO_ASSIGN_OR_RETURN(const bool all_started, reconstructor_->FinishStep(reconstructed, nullptr));
+  ISO_ASSIGN_OR_RETURN(const bool all_started,
+                       reconstructor_->FinishStep(reconstructed_->view(), nullptr));
   if (!all_started) return false;
   ISO_RETURN_IF_ERROR(reconstructor_->AwaitFinish());
   return true;
 }
 
-void ConeBeamPass::TakeOff(HostView3<float> volume) {
-  const Shape3 shape = plan_.model.grid.shape();
-  const auto scratch = std::make_unique_for_overwrite<float[]>(shape.count());
-  const HostView3<float> artefact(reconstructed_.get(), shape);
+absl::Status ConeBeamPass::TakeOff(HostView3<float> volume) {
+  ISO_ASSIGN_OR_RETURN(const VolumeMemory scratch, VolumeMemory::Create(plan_.model.grid, nullptr));
+  const HostView3<float> artefact = model_->view();
   findings_ =
-      FindArtefact(plan_, seen_, {model_.get(), shape}, threads_, artefact, {scratch.get(), shape});
+      FindArtefact(plan_, seen_, threads_, artefact, reconstructed_->view(), scratch.view());
   TakeOffArtefact(plan_, all_.warm_start->hounsfield, artefact, threads_, volume);
+  return absl::OkStatus();
 }
 
 std::string ConeBeamPass::findings() const {

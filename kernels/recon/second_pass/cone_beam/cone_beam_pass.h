@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "kernels/recon/second_pass/cone_beam/cone_beam_artefact.h"
 #include "kernels/recon/second_pass/cone_beam/cone_beam_model.h"
 #include "kernels/recon/second_pass/plan.h"
+#include "kernels/recon/second_pass/volume_memory.h"
 
 namespace isocenter::recon {
 
@@ -27,13 +29,13 @@ class ConeBeamPass {
                std::span<ops::Device* const> devices, int threads);
 
   /// On the host alone. `volume` in HU; `matrices` of all frames. Errors: FAILED_PRECONDITION
-  /// (an object that goes on sideways beyond the volume or the field of view).
+  /// (an object that goes on sideways beyond the volume or the field of view), RESOURCE_EXHAUSTED.
   absl::Status MakeModel(HostView3<const float> volume, std::span<const ProjectionMatrix> matrices);
   /// The next views on the devices; true when the model has been reconstructed. Errors:
   /// RESOURCE_EXHAUSTED, a device's.
   absl::StatusOr<bool> Step();
-  /// On the host alone.
-  void TakeOff(HostView3<float> volume);
+  /// On the host alone. Errors: RESOURCE_EXHAUSTED.
+  absl::Status TakeOff(HostView3<float> volume);
 
   /// Of the views, those that have been projected.
   int views_done() const { return next_view_; }
@@ -52,8 +54,7 @@ class ConeBeamPass {
   ThreadPool threads_;
   std::vector<ProjectionMatrix> matrices_;  // of binned pixels
   SeenSlices seen_;
-  // Written by all threads before they are read: no one thread need touch their pages first.
-  std::unique_ptr<float[]> model_, reconstructed_;
+  std::optional<VolumeMemory> model_, reconstructed_;
   ConeBeamFindings findings_;
   int next_view_ = 0;
   // While the devices work:

@@ -42,20 +42,41 @@ ConeBeamShares::ConeBeamShares(const ConeBeamPlan& plan, Vec3 axis)
   heights_.resize(static_cast<size_t>(highest - lowest) + 2);
 }
 
-double ConeBeamShares::PlaceOf(int x, int y, int z) const {
-  const double place = first_ + per_index_.x * x + per_index_.y * y + per_index_.z * z;
-  return std::clamp(place, 0.0, static_cast<double>(heights_.size() - 2));
+template <typename Voxel>
+void ConeBeamShares::Visit(int y, int z, size_t voxels, Voxel voxel) const {
+  const double first = first_ + per_index_.y * y + per_index_.z * z;
+  const auto highest = static_cast<double>(heights_.size() - 2);
+  for (size_t x = 0; x < voxels; ++x) {
+    const double place = std::clamp(first + per_index_.x * static_cast<double>(x), 0.0, highest);
+    const auto lower = static_cast<int32_t>(place);
+    voxel(x, lower, place - lower);
+  }
 }
 
-void ConeBeamShares::Count(int x, int y, int z, float weight, float found) {
-  const double place = PlaceOf(x, y, z);
-  const auto lower = static_cast<size_t>(place);
-  const double upper_share = place - static_cast<double>(lower);
-  const double square = double{weight} * found * found;
-  heights_[lower].weight += (1 - upper_share) * weight;
-  heights_[lower].squares += (1 - upper_share) * square;
-  heights_[lower + 1].weight += upper_share * weight;
-  heights_[lower + 1].squares += upper_share * square;
+void ConeBeamShares::Count(int y, int z, std::span<const float> weights,
+                           std::span<const float> found) {
+  // Neighbours count for the same height: its sums are kept until there is another one.
+  int32_t at = 0;
+  double weight = 0, weight_above = 0, squares = 0, squares_above = 0;
+  const auto add = [&] {
+    heights_[at].weight += weight - weight_above;
+    heights_[at].squares += squares - squares_above;
+    heights_[at + 1].weight += weight_above;
+    heights_[at + 1].squares += squares_above;
+    weight = weight_above = squares = squares_above = 0;
+  };
+  Visit(y, z, found.size(), [&](size_t x, int32_t lower, double upper_share) {
+    if (lower != at) {
+      add();
+      at = lower;
+    }
+    const double square = double{weights[x]} * found[x] * found[x];
+    weight += weights[x];
+    weight_above += upper_share * weights[x];
+    squares += square;
+    squares_above += upper_share * square;
+  });
+  add();
 }
 
 void ConeBeamShares::Add(const ConeBeamShares& other) {
@@ -91,11 +112,11 @@ double ConeBeamShares::Choose() {
   return std::sqrt(error);
 }
 
-float ConeBeamShares::At(int x, int y, int z) const {
-  const double place = PlaceOf(x, y, z);
-  const auto lower = static_cast<size_t>(place);
-  const auto upper_share = static_cast<float>(place - static_cast<double>(lower));
-  return heights_[lower].share + upper_share * (heights_[lower + 1].share - heights_[lower].share);
+void ConeBeamShares::Apply(int y, int z, std::span<float> found) const {
+  Visit(y, z, found.size(), [&](size_t x, int32_t lower, double upper_share) {
+    const float below = heights_[lower].share, above = heights_[lower + 1].share;
+    found[x] *= below + static_cast<float>(upper_share) * (above - below);
+  });
 }
 
 }  // namespace isocenter::recon

@@ -1,6 +1,7 @@
 // How much of what a model finds is cone-beam artefact, and how much the model's own error.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "kernels/geometry/vec3.h"
@@ -23,22 +24,24 @@ class ConeBeamShares {
   /// `axis`: the orbit's, through the isocentre; its sign does not matter.
   ConeBeamShares(const ConeBeamPlan& plan, Vec3 axis);
 
-  /// Voxel (x, y, z) of the model. `weight`: how sure what is found is, 0 to 1.
-  void Count(int x, int y, int z, float weight, float found);
+  /// Row y of slice z of the model: `weights`, how sure what is `found` is, 0 to 1.
+  void Count(int y, int z, std::span<const float> weights, std::span<const float> found);
   /// What others of the same plan and axis have counted.
   void Add(const ConeBeamShares& other);
   /// Once, after all have been counted. Returns N. Where the plane is outside of the model, the
   /// height that is nearest to it stands for it, and too little is taken off.
   double Choose();
-  /// 0 to 1.
-  float At(int x, int y, int z) const;
+  /// What was found in a row, times its shares (0 to 1).
+  void Apply(int y, int z, std::span<float> found) const;
 
  private:
   struct Height {
     double squares = 0, weight = 0;
     float share = 0;
   };
-  double PlaceOf(int x, int y, int z) const;
+  /// Of a row's voxels in turn: which height is next below, and the share of the one above it.
+  template <typename Voxel>
+  void Visit(int y, int z, size_t voxels, Voxel voxel) const;
 
   const ConeBeamPlan* plan_;
   double slice_mm_ = 0;  // between two heights

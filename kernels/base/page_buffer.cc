@@ -1,4 +1,4 @@
-#include "kernels/cpu/device/page_buffer.h"
+#include "kernels/base/page_buffer.h"
 
 #include <sys/mman.h>
 
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bytes_text.h"
 
-namespace isocenter::cpu {
+namespace isocenter {
 namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
@@ -52,4 +52,4 @@ PageBuffer& PageBuffer::operator=(PageBuffer&& other) noexcept {
   return *this;
 }
 
-}  // namespace isocenter::cpu
+}  // namespace isocenter

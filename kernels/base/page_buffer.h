@@ -5,11 +5,11 @@
 
 #include "absl/status/statusor.h"
 
-namespace isocenter::cpu {
+namespace isocenter {
 
 /// An anonymous mapping of floats, aligned to 2 MiB where it is that large and backed by huge pages
-/// where the system has them: back-projection touches many detector columns at once, each on a page
-/// of its own. Move-only.
+/// where the system has them: of small ones, who touches many rows at once needs more than a
+/// processor keeps in mind, and threads that touch them first wait for each other. Move-only.
 class PageBuffer {
  public:
   /// Zero-filled. Errors: RESOURCE_EXHAUSTED.
@@ -30,4 +30,4 @@ class PageBuffer {
   int64_t floats_ = 0;
 };
 
-}  // namespace isocenter::cpu
+}  // namespace isocenter
