@@ -145,15 +145,19 @@ void TissueClasses::Attenuations(std::span<const float> hu, float* attenuations)
     for (size_t i = 0; i < hu.size(); ++i) attenuations[i] = Attenuation(hu[i]);
     return;
   }
-  // Without a branch, for compilers that work on several at once.
-  const auto water = water_, per_hu = static_cast<float>(scale_.mu_water_per_mm / 1000);
+  // Everything is worked out and then chosen from: compilers do several at once of that.
+  const float water = water_, per_hu = static_cast<float>(scale_.mu_water_per_mm / 1000);
   const auto air_hu = static_cast<float>(settings_.air_hu),
              tissue_hu = static_cast<float>(settings_.tissue_hu),
              bone_hu = static_cast<float>(settings_.bone_hu);
-  for (size_t i = 0; i < hu.size(); ++i) {
-    const float dense = hu[i] < air_hu ? 0.f : water + hu[i] * per_hu;
-    const bool tissue = (hu[i] >= tissue_hu) & (hu[i] < bone_hu);
-    attenuations[i] = tissue ? water : dense;
+  const size_t count = hu.size();
+  const float* const in = hu.data();
+  for (size_t i = 0; i < count; ++i) {
+    const float value = in[i];
+    const float dense = water + value * per_hu;
+    const float soft = value < bone_hu ? water : dense;
+    const float solid = value < tissue_hu ? dense : soft;
+    attenuations[i] = value < air_hu ? 0.f : solid;
   }
 }
 

@@ -20,8 +20,10 @@ constexpr int kReach = 3;     // of its taps to each side
 // Less than this share of the Gaussian's weight without an edge, and less is taken off.
 constexpr float kLeastWeight = 0.05F;
 
-std::array<float, 2 * kReach + 1> Taps() {
-  std::array<float, 2 * kReach + 1> taps{};
+constexpr int kTaps = 2 * kReach + 1;
+
+std::array<float, kTaps> Taps() {
+  std::array<float, kTaps> taps{};
   float sum = 0;
   for (int i = -kReach; i <= kReach; ++i) {
     taps[i + kReach] = static_cast<float>(std::exp(-0.5 * i * i / (kSigma * kSigma)));
@@ -31,38 +33,68 @@ std::array<float, 2 * kReach + 1> Taps() {
   return taps;
 }
 
-// Along rows, then columns; nothing beyond the borders.
-void SmoothSlice(int nx, int ny, std::span<float> slice, std::vector<float>& scratch) {
-  static const auto taps = Taps();
-  scratch.resize(slice.size());
-  for (int y = 0; y < ny; ++y) {
-    const float* const in = &slice[size_t(y) * nx];
-    float* const out = &scratch[size_t(y) * nx];
-    std::fill(out, out + nx, 0.F);
-    for (int i = -kReach; i <= kReach; ++i) {
-      for (int x = std::max(0, -i); x < std::min(nx, nx - i); ++x) {
-        out[x] += taps[i + kReach] * in[x + i];
-      }
-    }
-  }
-  for (int y = 0; y < ny; ++y) {
-    float* const out = &slice[size_t(y) * nx];
-    std::fill(out, out + nx, 0.F);
-    for (int i = std::max(-kReach, -y); i <= std::min(kReach, ny - 1 - y); ++i) {
-      const float* const in = &scratch[size_t(y + i) * nx];
-      for (int x = 0; x < nx; ++x) out[x] += taps[i + kReach] * in[x];
-    }
+/// Rows side by side, of which a Gaussian's middle is on the middle one.
+using Neighbours = std::array<const float*, kTaps>;
+
+void WeightedMean(const Neighbours& rows, size_t nx, float* __restrict out) {
+  static const auto kept = Taps();
+  const auto taps = kept;
+  const Neighbours in = rows;
+  for (size_t x = 0; x < nx; ++x) {
+    float sum = 0;
+    for (int i = 0; i < kTaps; ++i) sum += taps[i] * in[i][x];
+    out[x] = sum;
   }
 }
 
+/// Smooths slices in place, along rows, then columns; nothing beyond the borders.
+class SliceSmoother {
+ public:
+  explicit SliceSmoother(int nx) : nx_(nx), padded_(nx + 2 * kReach), rows_((kTaps + 1) * nx_) {}
+
+  void Smooth(std::span<float> slice) {
+    const int ny = static_cast<int>(slice.size() / nx_);
+    for (int y = 0; y < ny + kReach; ++y) {
+      if (y < ny) SmoothRow(&slice[y * nx_], Row(y));
+      const int middle = y - kReach;
+      if (middle < 0) continue;
+      Neighbours rows;
+      for (int i = 0; i < kTaps; ++i) {
+        const int beside = middle + i - kReach;
+        rows[i] = beside < 0 || beside >= ny ? Nothing() : Row(beside);
+      }
+      WeightedMean(rows, nx_, &slice[middle * nx_]);
+    }
+  }
+
+ private:
+  void SmoothRow(const float* in, float* out) {
+    std::copy_n(in, nx_, &padded_[kReach]);
+    Neighbours shifted;
+    for (int i = 0; i < kTaps; ++i) shifted[i] = &padded_[i];
+    WeightedMean(shifted, nx_, out);
+  }
+  /// Of row y as long as there are no later ones than y + 2 * kReach.
+  float* Row(int y) { return &rows_[(y % kTaps) * nx_]; }
+  const float* Nothing() const { return &rows_[kTaps * nx_]; }
+
+  const size_t nx_;
+  std::vector<float> padded_;  // a row with nothing on both sides
+  std::vector<float> rows_;    // those that have been smoothed along themselves; one of nothing
+};
+
 // 1 for voxels of a slice around which 3 x 3 x 3 voxels are alike, else 0.
-void WeighSlice(HostView3<const float> model, int z, double most, std::span<float> weights) {
+void WeighSlice(HostView3<const float> model, int z, float most, std::span<float> weights) {
   const Shape3 shape = model.shape();
   const int nz = int(shape.slow), ny = int(shape.middle), nx = int(shape.fast);
-  std::vector<float> low(nx), high(nx);
+  // With one more on both sides, which is neither lowest nor highest.
+  std::vector<float> lowest(nx + 2, std::numeric_limits<float>::max());
+  std::vector<float> highest(nx + 2, std::numeric_limits<float>::lowest());
+  float* const low = &lowest[1];
+  float* const high = &highest[1];
   for (int y = 0; y < ny; ++y) {
-    std::fill(low.begin(), low.end(), std::numeric_limits<float>::max());
-    std::fill(high.begin(), high.end(), std::numeric_limits<float>::lowest());
+    std::fill_n(low, nx, std::numeric_limits<float>::max());
+    std::fill_n(high, nx, std::numeric_limits<float>::lowest());
     for (int k = std::max(0, z - 1); k <= std::min(nz - 1, z + 1); ++k) {
       for (int j = std::max(0, y - 1); j <= std::min(ny - 1, y + 1); ++j) {
         const float* const row = &model(k, j, 0);
@@ -72,11 +104,11 @@ void WeighSlice(HostView3<const float> model, int z, double most, std::span<floa
         }
       }
     }
+    float* const out = &weights[size_t(y) * nx];
     for (int x = 0; x < nx; ++x) {
-      const int before = std::max(0, x - 1), after = std::min(nx - 1, x + 1);
-      const float least = std::min({low[before], low[x], low[after]});
-      const float greatest = std::max({high[before], high[x], high[after]});
-      weights[size_t(y) * nx + x] = greatest - least <= most ? 1.F : 0.F;
+      const float least = std::min(std::min(low[x - 1], low[x]), low[x + 1]);
+      const float greatest = std::max(std::max(high[x - 1], high[x]), high[x + 1]);
+      out[x] = greatest - least <= most ? 1.F : 0.F;
     }
   }
 }
@@ -89,7 +121,7 @@ void WeighDifference(const ConeBeamPlan& plan, const SeenSlices& seen, HostView3
   const size_t pixels = size_t(grid.nx) * grid.ny;
   const double water = plan.model.hounsfield.mu_water_per_mm;
   const auto to_hu = static_cast<float>(1000 / water);
-  const double edge = kEdgeHu / 1000 * water;
+  const auto edge = static_cast<float>(kEdgeHu / 1000 * water);
   threads.ParallelFor(grid.nz, [&](int64_t z, int) {
     const std::span<float> weights(&scratch(z, 0, 0), pixels);
     const std::span<float> weighted(&reconstructed(z, 0, 0), pixels);
@@ -99,32 +131,30 @@ void WeighDifference(const ConeBeamPlan& plan, const SeenSlices& seen, HostView3
       if (z < seen.first[i] || z > seen.last[i]) weights[i] = 0;
       weighted[i] = weights[i] * (weighted[i] - (object[i] * to_hu - 1000));
     }
-    std::vector<float> between;
-    SmoothSlice(grid.nx, grid.ny, weights, between);
-    SmoothSlice(grid.nx, grid.ny, weighted, between);
+    SliceSmoother smoother(grid.nx);
+    smoother.Smooth(weights);
+    smoother.Smooth(weighted);
   });
 }
 
 // Of slice z: the weighted mean of the difference.
 void SmoothAcrossSlices(int z, HostView3<const float> weighted, HostView3<const float> weights,
                         HostView3<float> found, ConeBeamShares& shares) {
-  static const auto taps = Taps();
   const Shape3 shape = weighted.shape();
   const auto nx = static_cast<size_t>(shape.fast);
-  const int nz = static_cast<int>(shape.slow);
+  const std::vector<float> nothing(nx);
+  const auto around = [&](HostView3<const float> volume, int y) {
+    Neighbours rows;
+    for (int i = 0; i < kTaps; ++i) {
+      const int beside = z + i - kReach;
+      rows[i] = beside < 0 || beside >= shape.slow ? nothing.data() : &volume(beside, y, 0);
+    }
+    return rows;
+  };
   std::vector<float> weight(nx), sum(nx);
   for (int y = 0; y < shape.middle; ++y) {
-    std::fill(weight.begin(), weight.end(), 0.F);
-    std::fill(sum.begin(), sum.end(), 0.F);
-    for (int i = std::max(-kReach, -z); i <= std::min(kReach, nz - 1 - z); ++i) {
-      const float tap = taps[i + kReach];
-      const float* const of_weight = &weights(z + i, y, 0);
-      const float* const of_sum = &weighted(z + i, y, 0);
-      for (size_t x = 0; x < nx; ++x) {
-        weight[x] += tap * of_weight[x];
-        sum[x] += tap * of_sum[x];
-      }
-    }
+    WeightedMean(around(weights, y), nx, weight.data());
+    WeightedMean(around(weighted, y), nx, sum.data());
     float* const out = &found(z, y, 0);
     for (size_t x = 0; x < nx; ++x) out[x] = sum[x] / std::max(weight[x], kLeastWeight);
     shares.Count(y, z, weight, {out, nx});
@@ -169,6 +199,20 @@ Between PlaceOf(int i, int merge, int before, int count) {
   return {first, std::min(first + 1, count - 1), static_cast<float>(at - first)};
 }
 
+// `merge` values for each of a row, whose ends go on on both sides: padded[1] is its first.
+void Refine(std::span<const float> padded, int merge, float* out) {
+  const size_t count = padded.size() - 2;
+  for (int i = 0; i < merge; ++i) {
+    const double at = (i + 0.5) / merge + 0.5;  // from the one before
+    const auto first = static_cast<size_t>(at);
+    const auto share = static_cast<float>(at - static_cast<double>(first));
+    const float* const below = &padded[first];
+    for (size_t x = 0; x < count; ++x) {
+      out[x * merge + i] = below[x] + share * (below[x + 1] - below[x]);
+    }
+  }
+}
+
 }  // namespace
 
 ConeBeamFindings FindArtefact(const ConeBeamPlan& plan, const SeenSlices& seen, ThreadPool& threads,
@@ -206,13 +250,12 @@ void TakeOffArtefact(const ConeBeamPlan& plan, const ops::HounsfieldScale& scale
   const Shape3 shape = volume.shape();
   const VolumeGrid& grid = plan.model.grid;
   const auto nx = static_cast<int>(shape.fast);
-  std::vector<Between> columns(nx);
-  for (int x = 0; x < nx; ++x) columns[x] = PlaceOf(x, plan.merge, 0, grid.nx);
   const bool linear = scale.table.points.empty();
   const double to_attenuation = scale.mu_water_per_mm / 1000;
   threads.ParallelFor(shape.slow, [&](int64_t z, int) {
     const Between slice = PlaceOf(static_cast<int>(z), plan.merge_slices, plan.more_below, grid.nz);
-    std::vector<float> row(grid.nx), off(nx);
+    std::vector<float> padded(grid.nx + 2), off(size_t(grid.nx) * plan.merge);
+    float* const row = &padded[1];
     for (int y = 0; y < shape.middle; ++y) {
       const Between line = PlaceOf(y, plan.merge, 0, grid.ny);
       const float* const a = &artefact(slice.first, line.first, 0);
@@ -224,11 +267,10 @@ void TakeOffArtefact(const ConeBeamPlan& plan, const ops::HounsfieldScale& scale
         const float upper = c[x] + line.share * (d[x] - c[x]);
         row[x] = lower + slice.share * (upper - lower);
       }
+      padded.front() = row[0];
+      padded.back() = row[grid.nx - 1];
+      Refine(padded, plan.merge, off.data());
       float* const out = &volume(z, y, 0);
-      for (int x = 0; x < nx; ++x) {
-        const Between& place = columns[x];
-        off[x] = row[place.first] + place.share * (row[place.second] - row[place.first]);
-      }
       if (linear) {
         for (int x = 0; x < nx; ++x) out[x] -= off[x];
         continue;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "kernels/recon/second_pass/segment.h"
 
@@ -10,6 +12,30 @@ namespace {
 
 constexpr size_t kViewsAsked = 36;  // who sees a slice
 constexpr int kBorder = 1;          // voxels of what is known, sideways
+
+// The sums of `kMerge` values each; `merge` where none is fixed.
+template <int kMerge>
+void AddMerged(const float* values, int merge, std::span<float> sums) {
+  const size_t count = kMerge > 0 ? kMerge : merge, merged = sums.size();
+  for (size_t x = 0; x < merged; ++x) {
+    float sum = 0;
+    for (size_t i = 0; i < count; ++i) sum += values[x * count + i];
+    sums[x] += sum;
+  }
+}
+
+void AddMerged(const float* values, int merge, std::span<float> sums) {
+  switch (merge) {
+    case 1:
+      return AddMerged<1>(values, merge, sums);
+    case 2:
+      return AddMerged<2>(values, merge, sums);
+    case 4:
+      return AddMerged<4>(values, merge, sums);
+    default:
+      return AddMerged<0>(values, merge, sums);
+  }
+}
 
 // One merged slice of the volume: means of attenuations.
 void MergeSlice(const ConeBeamPlan& plan, const TissueClasses& classes,
@@ -23,10 +49,7 @@ void MergeSlice(const ConeBeamPlan& plan, const TissueClasses& classes,
   for (int z = first; z < last; ++z) {
     for (int y = 0; y < shape.middle; ++y) {
       classes.Attenuations({&volume(z, y, 0), size_t(shape.fast)}, attenuations.data());
-      float* const sums = out + size_t(y / merge) * nx;
-      for (int i = 0; i < merge; ++i) {
-        for (int x = 0; x < nx; ++x) sums[x] += attenuations[size_t(x) * merge + i];
-      }
+      AddMerged(attenuations.data(), merge, {out + size_t(y / merge) * nx, size_t(nx)});
     }
   }
   for (int y = 0; y < ny; ++y) {
