@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { figureName } from '../src/lib/figures.ts';
+import { figureName, figureTerm } from '../src/lib/figures.ts';
 import type { QualityResult, QualityVerdict } from '../src/api/types.ts';
 import { conditionsText, failedOf, levelOf, levelsText, reasonsOf, seriesOf } from '../src/lib/quality_results.ts';
 import { tellingNames } from '../src/screens/quality.tsx';
@@ -24,6 +24,11 @@ test('what is outside is shown first, else what is looked at first, else all', (
 test('figures are called by their names, with the unit', () => {
   const names = { noise_hu: 'noise, HU', mtf50_edge_per_mm: 'MTF 50 % edge, 1/mm', slice_fwhm_mm: 'slice FWHM, mm', detectability_10mm: 'detectability 10 mm', 'cnr_low-30': 'CNR low-30', linearity_slope: 'linearity slope' };
   assert.deepEqual(Object.keys(names).map(figureName), Object.values(names));
+});
+
+test('figures whose names are words of the field have them explained', () => {
+  const terms = { mtf10_axial_per_mm: 'MTF', nps_mean_per_mm: 'NPS', cnr_low: 'CNR', ramp_fwhm_mm: 'FWHM', detectability_5mm: 'Detectability', cupping_hu: 'Cupping', noise_hu: null };
+  assert.deepEqual(Object.keys(terms).map(figureTerm), Object.values(terms));
 });
 
 test('a test that was not passed stays bad news until a later one is passed or becomes the baseline', () => {

@@ -11,6 +11,12 @@ export const TERMS = {
   Class: 'Who is served first: live scans, then interactive jobs, for whose volume somebody waits, then batch jobs',
   Window: 'The Hounsfield units (HU; water 0, air −1000) that are shown from black to white: their centre and their width',
   MIP: 'Maximum intensity projection: of each line of sight the brightest voxel, so that vessels and metal are seen through everything else. Shaded: what is above the window is a lit surface, below it is clear. Both show means of several voxels, so the smallest things are seen in the planes only',
+  MTF: 'Modulation transfer function: how much of the contrast of ever finer stripes is left. Where it falls to 50 % or 10 %, in line pairs per mm: larger is sharper',
+  NPS: 'Noise power spectrum: how coarse the noise is. Its mean frequency, per mm: smaller is blotchier',
+  CNR: 'Contrast-to-noise ratio: how far a disc stands out from what is beside it, in units of its noise: larger is better seen',
+  FWHM: 'Full width at half maximum: how thick a slice is, where it has half of its sensitivity and more, mm',
+  Cupping: 'How much darker the middle of uniform matter is than its rim, HU: beam hardening or scatter that is left',
+  Detectability: 'How surely a disc of that size is told from the noise around it: a ratio of signal to noise, larger is better seen',
   Spool: 'Where every frame is kept on disk until its job has ended',
   Instance: 'One DICOM object: an image of a series, or a volume in one piece',
 } as const;

@@ -1,13 +1,14 @@
 // Image quality as physicists measured it: the last test of each room and protocol, and how its figures went.
 import { useState } from 'preact/hooks';
 import type { QualityResult, QualityVerdict } from '../api/types.ts';
-import { figureName } from '../lib/figures.ts';
+import { figureName, figureTerm } from '../lib/figures.ts';
 import { count, plural, significant } from '../lib/format.ts';
 import { conditionsText, isUncorrected, levelOf, levelsText, reasonsOf, seriesOf } from '../lib/quality_results.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked } from '../state/hooks.ts';
 import { Chip, Empty, LocalTimes, Time } from '../ui/bits.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
+import { Term } from '../ui/term.tsx';
 
 interface Answer {
   results: QualityResult[];
@@ -123,9 +124,10 @@ function VerdictChip({ result }: { result: QualityResult }) {
 function Row({ name, results }: { name: string; results: QualityResult[] }) {
   const verdict = results[0]!.verdicts.find((each) => each.name === name);
   const notJudged = results[0]!.not_judged.some((each) => each.name === name);
+  const term = figureTerm(name);
   return (
     <tr>
-      <th scope="row" data-label="Figure">{figureName(name)}</th>
+      <th scope="row" data-label="Figure">{term ? <Term name={term}>{figureName(name)}</Term> : figureName(name)}</th>
       <td class="number" data-label="Value">{significant(results[0]!.measures[name])}</td>
       <td class="number" data-label="Baseline">{verdict ? significant(verdict.baseline) : results[0]!.baseline ? 'this test' : '–'}</td>
       <td class="number" data-label="Tolerance">{verdict ? `±${significant(verdict.tolerance, 2)}` : '–'}</td>
