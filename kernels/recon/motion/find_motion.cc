@@ -10,12 +10,13 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/recon/line_converter.h"
-#include "kernels/recon/motion/angular_steps.h"
 #include "kernels/recon/motion/binned_frames.h"
 #include "kernels/recon/motion/focus.h"
+#include "kernels/recon/motion/in_plane.h"
 #include "kernels/recon/motion/matrix_model.h"
 #include "kernels/recon/motion/minimize.h"
 #include "kernels/recon/motion/plane_poses.h"
+#include "kernels/recon/motion/posed_focus.h"
 #include "kernels/recon/motion/similarity.h"
 #include "kernels/recon/motion/way.h"
 
@@ -33,17 +34,18 @@ constexpr double kWayWeight = 0.003;
 constexpr double kFarthestMm = 15;
 constexpr int kWall = 8;  // the power of it
 
-// Of the time of a search that finds a motion, until planes are looked at.
-constexpr double kSharpeningShare = 0.8;
+// What follows where there is a motion, and the share of the time until then, and of each turn's
+// until planes are looked at.
+constexpr int kTurns = 2;
+constexpr double kSharpeningShare = 0.7, kPlanesShare = 0.3;
 
 /// One search: the curve as it is known, refined from level to level.
 class Search {
  public:
-  Search(const Acquisition& acquisition, const MotionSearch& search, AngularSteps steps,
-         const ops::Registry& registry, ops::Device& device, const MotionProgress& progress)
+  Search(const Acquisition& acquisition, const MotionSearch& search, const ops::Registry& registry,
+         ops::Device& device, const MotionProgress& progress)
       : acquisition_(acquisition),
         search_(search),
-        steps_(std::move(steps)),
         registry_(registry),
         device_(device),
         progress_(progress),
@@ -63,7 +65,7 @@ class Search {
     found.poses = AboutTheirMean(Poses());
     found.moved = found.entropy_before - found.entropy_after >= kLeastEntropyGain;
     if (found.moved) {
-      ISO_RETURN_IF_ERROR(UsePlanes(finest, frames, doses, found));
+      ISO_RETURN_IF_ERROR(Refine(finest, frames, doses, found));
     } else {
       std::fill(found.poses.begin(), found.poses.end(), RigidPose());
     }
@@ -85,25 +87,14 @@ class Search {
     return poses;
   }
 
-  /// A level's frames and volume.
-  struct Coarse {
-    ReconstructionPlan plan;
-    std::unique_ptr<Focus> focus;
-  };
-  absl::StatusOr<std::unique_ptr<Coarse>> Make(const MotionLevel& level,
-                                               const BinnedLines& finest) {
+  /// Rays are weighted as an object with these poses saw them.
+  absl::StatusOr<std::unique_ptr<PosedFocus>> Make(const MotionLevel& level,
+                                                   const BinnedLines& finest,
+                                                   std::span<const RigidPose> as_seen) {
     ISO_ASSIGN_OR_RETURN(const VolumeGrid grid,
                          AutoGrid(acquisition_.trajectory, acquisition_.detector, level.voxels));
-    const PixelBins again = BinsFor(Binned(acquisition_, finest.bins), grid.spacing.x);
-    const PixelBins bins = BothBins(finest.bins, again);
-    const ops::Device* const devices[] = {&device_};
-    auto made = std::make_unique<Coarse>();
-    ISO_ASSIGN_OR_RETURN(made->plan, MakePlan(Binned(acquisition_, bins), grid, search_.fdk,
-                                              registry_, devices, Arrival::kComplete));
-    const BinnedLines coarse = BinnedAgain(made->plan.acquisition, finest, again);
-    ISO_ASSIGN_OR_RETURN(
-        made->focus, Focus::Create(made->plan, bins, coarse.view(), registry_, device_, threads_));
-    return made;
+    return PosedFocus::Create(acquisition_, finest, grid, search_.fdk, as_seen, registry_, device_,
+                              threads_);
   }
 
   absl::Status RunLevel(const MotionLevel& level, const BinnedLines& finest, FoundMotion& found) {
@@ -111,51 +102,72 @@ class Search {
       controls_ = WithTwiceTheSpans(controls_, kPose, spans_);
       spans_ *= 2;
     }
-    ISO_ASSIGN_OR_RETURN(const auto coarse, Make(level, finest));
-    return Sharpen(level, *coarse->focus, found);
+    ISO_ASSIGN_OR_RETURN(const auto focus, Make(level, finest, {}));
+    return Sharpen(level, *focus, found);
   }
 
   absl::Status Tell(double done) const {
     return progress_ == nullptr ? absl::OkStatus() : progress_(done);
   }
 
-  // Of the finest volume, on the scale that it has with all poses at rest.
+  // Of the finest volume, with rays weighted as an object with these poses saw them, on the scale
+  // that it has with all poses at rest.
   absl::StatusOr<double> FinestEntropy(const BinnedLines& finest,
                                        const std::vector<RigidPose>& poses) {
-    ISO_ASSIGN_OR_RETURN(const auto coarse, Make(search_.levels.back(), finest));
-    std::vector<double> of_frames(size_t(views()) * kPose, 0.0), unused(of_frames.size());
-    ISO_RETURN_IF_ERROR(Entropy(*coarse->focus, of_frames, unused).status());
-    of_frames.clear();
+    ISO_ASSIGN_OR_RETURN(const auto focus, Make(search_.levels.back(), finest, poses));
+    focus->SetMean(mean_at_rest_);
+    std::vector<double> of_frames;
     for (const RigidPose& pose : poses) {
       const std::vector<double> six = ParametersOf(pose);
       of_frames.insert(of_frames.end(), six.begin(), six.end());
     }
-    return Entropy(*coarse->focus, of_frames, unused);
+    std::vector<double> unused(of_frames.size());
+    return focus->Entropy(of_frames, unused);
   }
 
-  // Poses that planes agree about better, where the volume still tells that there is a motion.
-  absl::Status UsePlanes(const BinnedLines& finest, const ops::RawFrames& frames,
-                         std::span<const float> doses, FoundMotion& found) {
+  // Poses that planes agree about better and that make the orbit's plane sharper, where the volume
+  // still tells that there is a motion.
+  absl::Status Refine(const BinnedLines& finest, const ops::RawFrames& frames,
+                      std::span<const float> doses, FoundMotion& found) {
+    double begun = 0;  // of the turns
+    const auto tell = [&](double done) {
+      return Tell(kSharpeningShare + (1 - kSharpeningShare) * (begun + done / kTurns));
+    };
     ISO_ASSIGN_OR_RETURN(
-        PlanePoses planes,
-        FitByPlanes(acquisition_, found.poses, frames, doses, registry_, device_, threads_,
-                    [this](double done) {
-                      return Tell(kSharpeningShare + (1 - kSharpeningShare) * done);
-                    }));
-    found.planes_before = found.planes_after = planes.before;
-    found.planes_not_used = std::move(planes.kept);
-    if (!found.planes_not_used.empty()) return absl::OkStatus();
-    planes.poses = AboutTheirMean(std::move(planes.poses));
-    ISO_ASSIGN_OR_RETURN(const double entropy, FinestEntropy(finest, planes.poses));
+        const BinnedLines lines,
+        LinesForPlanes(acquisition_, frames, doses, registry_, device_, [&] { return tell(0); }));
+    std::vector<RigidPose> poses = found.poses;
+    double planes_after = 0;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      begun = double(turn) / kTurns;
+      ISO_ASSIGN_OR_RETURN(PlanePoses planes,
+                           FitByPlanes(acquisition_, lines, poses, threads_,
+                                       [&](double done) { return tell(kPlanesShare * done); }));
+      if (turn == 0) {
+        found.planes_before = found.planes_after = planes.before;
+        found.planes_not_used = std::move(planes.kept);
+        if (!found.planes_not_used.empty()) return absl::OkStatus();
+      }
+      planes_after = planes.after;
+      ISO_ASSIGN_OR_RETURN(
+          InPlanePoses sharpened,
+          SharpenInPlane(
+              acquisition_, finest, planes.poses, search_.levels.back().voxels, search_.iterations,
+              search_.fdk, registry_, device_, threads_,
+              [&](double done) { return tell(kPlanesShare + (1 - kPlanesShare) * done); }));
+      poses = AboutTheirMean(std::move(sharpened.poses));
+      found.evaluations += sharpened.evaluations;
+    }
+    ISO_ASSIGN_OR_RETURN(const double entropy, FinestEntropy(finest, poses));
     if (found.entropy_before - entropy < kLeastEntropyGain) {
       found.planes_not_used = absl::StrFormat(
           "with the poses that they tell the entropy is %.3f, legal is %.2f less than %.3f",
           entropy, kLeastEntropyGain, found.entropy_before);
       return absl::OkStatus();
     }
-    found.poses = std::move(planes.poses);
+    found.poses = std::move(poses);
     found.entropy_after = entropy;
-    found.planes_after = planes.after;
+    found.planes_after = planes_after;
     return absl::OkStatus();
   }
 
@@ -172,36 +184,7 @@ class Search {
     return wall;
   }
 
-  // The entropy where the frames' poses are `of_frames`, its derivatives into `by_frame`.
-  absl::StatusOr<double> Entropy(Focus& focus, std::span<const double> of_frames,
-                                 std::span<double> by_frame) {
-    const auto of_view = [](auto all, int view) {
-      return all.subspan(size_t(view) * kPose, kPose);
-    };
-    std::vector<double> lengths(views()), shares(views()), by_share(views());
-    std::vector<ProjectionMatrix> matrices(views());
-    std::vector<ops::MatrixSlope> slopes(views());
-    for (int view = 0; view < views(); ++view) {
-      matrices[view] = InPose(acquisition_.trajectory[view], of_view(of_frames, view));
-      lengths[view] = matrices[view].m[11];
-      for (double& element : matrices[view].m) element /= lengths[view];
-    }
-    steps_.Evaluate(of_frames, shares);
-    ISO_ASSIGN_OR_RETURN(const double entropy, focus.Evaluate(matrices, shares, slopes, by_share));
-    for (int view = 0; view < views(); ++view) {
-      // Of Q / q with q Q's last element: (S - (S · Q / q) e) / q.
-      double dot = 0;
-      for (int i = 0; i < 12; ++i) dot += slopes[view][i] * matrices[view].m[i];
-      slopes[view][11] -= dot;
-      for (double& element : slopes[view]) element /= lengths[view];
-      PullToPose(acquisition_.trajectory[view], of_view(of_frames, view), slopes[view],
-                 of_view(by_frame, view));
-    }
-    steps_.Gather(shares, by_share, by_frame);
-    return entropy;
-  }
-
-  absl::Status Sharpen(const MotionLevel& level, Focus& focus, FoundMotion& found) {
+  absl::Status Sharpen(const MotionLevel& level, PosedFocus& focus, FoundMotion& found) {
     const FrameSpline spline(views(), spans_);
     ISO_ASSIGN_OR_RETURN(const SimilarityModes modes,
                          SimilarityModes::Create(acquisition_.trajectory, spline));
@@ -214,7 +197,7 @@ class Search {
       told.assign(controls.begin(), controls.end());
       modes.Remove(told);
       spline.Evaluate(told, kPose, of_frames);
-      ISO_ASSIGN_OR_RETURN(entropy, Entropy(focus, of_frames, by_frame));
+      ISO_ASSIGN_OR_RETURN(entropy, focus.Entropy(of_frames, by_frame));
       const double beside =
           AddWall(of_frames, by_frame) + AddWay(of_frames, kPose, kWayWeight, by_frame);
       spline.Gather(by_frame, kPose, gradient);
@@ -227,6 +210,7 @@ class Search {
     std::vector<double> unused(controls_.size());
     ISO_RETURN_IF_ERROR(cost(at_rest, unused).status());
     found.entropy_before = entropy;
+    mean_at_rest_ = focus.mean();
     const bool first = done_work_ == 0;
     ISO_ASSIGN_OR_RETURN(const Minimum minimum,
                          Minimize(cost, first ? kFirstStepMm : kLaterStepMm, search_.iterations,
@@ -241,7 +225,6 @@ class Search {
 
   const Acquisition& acquisition_;
   const MotionSearch& search_;
-  const AngularSteps steps_;
   const ops::Registry& registry_;
   ops::Device& device_;
   const MotionProgress& progress_;
@@ -249,6 +232,7 @@ class Search {
   int spans_;
   std::vector<double> controls_;
   double done_work_ = 0, all_work_ = 0;
+  double mean_at_rest_ = 0;  // of the last level's volume
 };
 
 int MostVoxels(const MotionSearch& search) {
@@ -291,9 +275,8 @@ absl::StatusOr<MotionMemory> MotionMemoryOf(const Acquisition& acquisition,
   const int64_t lines = FrameBytes(binned) * static_cast<int64_t>(binned.trajectory.size());
   const int64_t chunk = FinestLinesChunkBytes(acquisition);
   return MotionMemory{.device_bytes = std::max(converting, Focus::DeviceBytes(plan, device)),
-                      .host_bytes = lines +
-                                    std::max({chunk, lines + Focus::HostBytes(plan),
-                                              PlanePosesHostBytes(acquisition)}) +
+                      .host_bytes = lines + PlanePosesHostBytes(acquisition) +
+                                    std::max(chunk, lines + Focus::HostBytes(plan)) +
                                     PlanningBytes(binned)};
 }
 
@@ -312,9 +295,7 @@ absl::StatusOr<FoundMotion> FindMotion(const Acquisition& acquisition, const Mot
       FinestLines(acquisition, BinsFor(acquisition, grid.spacing.x), frames, doses, registry,
                   device, [&progress] { return progress ? progress(0) : absl::OkStatus(); }));
   ISO_RETURN_IF_ERROR(CheckWholeWidth(acquisition, finest, "a motion"));
-  ISO_ASSIGN_OR_RETURN(AngularSteps steps, AngularSteps::Create(acquisition.trajectory));
-  return Search(acquisition, search, std::move(steps), registry, device, progress)
-      .Run(finest, frames, doses);
+  return Search(acquisition, search, registry, device, progress).Run(finest, frames, doses);
 }
 
 // The mean of rotation vectors is that of small turns only; taken off again it vanishes.

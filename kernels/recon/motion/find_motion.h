@@ -43,10 +43,13 @@ struct FoundMotion {
   /// One for each frame, about their mean: the object in its mean pose lies as it does in a volume
   /// without compensation.
   std::vector<RigidPose> poses;
-  double entropy_before = 0, entropy_after = 0;  // of the finest level's volume
+  /// Of the finest level's volume with all poses at rest, and with `poses`, each with rays that
+  /// count as such an object saw them, on one mean.
+  double entropy_before = 0, entropy_after = 0;
   int evaluations = 0;
   /// What pairs of frames say of planes, where it moved: their median absolute difference with the
-  /// poses that made the volume sharpest, and with `poses`; why these are the same, or empty.
+  /// poses that made the volume sharpest, and with those of the last fit to planes, from which
+  /// `poses` differ in the orbit's plane; why these are the same, or empty.
   double planes_before = 0, planes_after = 0;
   std::string planes_not_used;
 };
@@ -69,12 +72,13 @@ using MotionProgress = std::function<absl::Status(double done)>;
 /// what no frames can tell (similarity.h). After Sisniega, Stayman, Yorkston, Siewerdsen,
 /// Zbijewski, Phys. Med. Biol. 62 (2017) 3712, who search without derivatives; those are after
 /// Thies et al., IEEE Trans. Med. Imaging 44 (2025). Where there is a motion, its poses are made
-/// better by what pairs of frames say of planes (plane_poses.h), which see an object nod. `frames`
-/// [view][v][u] of the acquisition, `doses` empty or one for each. Where the motion is less than
-/// can be told, there is none. Errors: those of MakePlan and AngularSteps, INVALID_ARGUMENT (frames
-/// of other shape or type; fewer than kLeastMotionViews), FAILED_PRECONDITION (rows that the
-/// detector's edge cuts), NOT_FOUND (a backend without the operation), RESOURCE_EXHAUSTED,
-/// progress's.
+/// better in turns by what pairs of frames say of planes (plane_poses.h), which see an object nod,
+/// and by the sharpness of a slab about the orbit's plane (in_plane.h), which sees it turn.
+/// `frames` [view][v][u] of the acquisition, `doses` empty or one for each. Where the motion is
+/// less than can be told, there is none. Errors: those of MakePlan and AngularSteps,
+/// INVALID_ARGUMENT (frames of other shape or type; fewer than kLeastMotionViews),
+/// FAILED_PRECONDITION (rows that the detector's edge cuts), NOT_FOUND (a backend without the
+/// operation), RESOURCE_EXHAUSTED, progress's.
 absl::StatusOr<FoundMotion> FindMotion(const Acquisition& acquisition, const MotionSearch& search,
                                        const ops::RawFrames& frames, std::span<const float> doses,
                                        const ops::Registry& registry, ops::Device& device,

@@ -109,8 +109,8 @@ double Focus::Criterion() {
     ++count;
   }
   const double mean = sum / static_cast<double>(count);
-  if (first_mean_ == 0) first_mean_ = mean;
-  const auto factor = static_cast<float>(first_mean_ / mean);
+  if (mean_ == 0) mean_ = mean;
+  const auto factor = static_cast<float>(mean_ / mean);
   for (float& value : voxels_) value *= factor;
   const double water = plan_.hounsfield.mu_water_per_mm;
   const HistogramBins bins{.least = kLeast * water,

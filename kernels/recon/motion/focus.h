@@ -37,11 +37,14 @@ class Focus {
   /// The entropy of the volume's values (histogram_entropy.h) for these matrices, one for each
   /// view, of pixels that are not binned, with w = 1 at the isocentre, and for views that count so
   /// much (1: as at rest); and its derivatives by both. The values are divided by their mean and
-  /// multiplied by that of the first evaluation: else fainter volumes would be held to be sharper.
-  /// Errors: a device's.
+  /// multiplied by `mean`, that of the first evaluation where nobody has set one: else fainter
+  /// volumes would be held to be sharper. Errors: a device's.
   absl::StatusOr<double> Evaluate(std::span<const ProjectionMatrix> matrices,
                                   std::span<const double> shares,
                                   std::span<ops::MatrixSlope> slopes, std::span<double> by_share);
+  /// Of the voxels that count. 0: there was no evaluation.
+  double mean() const { return mean_; }
+  void SetMean(double mean) { mean_ = mean; }
 
  private:
   Focus(const ReconstructionPlan& plan, const PixelBins& bins, ThreadPool& threads)
@@ -62,7 +65,7 @@ class Focus {
   std::unique_ptr<ops::MatrixGradient> gradient_;
   std::vector<uint8_t> counted_;
   std::vector<float> voxels_, by_voxel_;
-  double first_mean_ = 0;
+  double mean_ = 0;
 };
 
 }  // namespace isocenter::recon

@@ -49,6 +49,11 @@ void FrameSpline::Gather(std::span<const double> of_frames, int each,
   }
 }
 
+FrameSpline FineSpline(int frames) {
+  constexpr int kMostSpans = 64, kFramesOfASpan = 2;
+  return {frames, std::min(kMostSpans, frames / kFramesOfASpan)};
+}
+
 std::vector<double> CurvesOf(int views, const FrameSpline& spline) {
   const int controls = spline.controls();
   std::vector<double> curves(size_t(views) * controls), of_frames(views);

@@ -31,6 +31,9 @@ class FrameSpline {
   std::vector<Place> frames_;
 };
 
+/// 64 spans over a scan, or of two frames each where there are fewer: a jolt takes 3 % of it.
+FrameSpline FineSpline(int frames);
+
 /// What each control point of a spline over so many views weighs at each: [view][control point].
 std::vector<double> CurvesOf(int views, const FrameSpline& spline);
 

@@ -12,27 +12,26 @@ namespace isocenter::recon {
 namespace {
 
 constexpr double kPixelMm = 1.6;
-constexpr int kMostSpans = 32, kFramesOfASpan = 3;
 
 }  // namespace
 
-absl::StatusOr<PlanePoses> FitByPlanes(const Acquisition& acquisition,
-                                       std::span<const RigidPose> poses,
-                                       const ops::RawFrames& frames, std::span<const float> doses,
-                                       const ops::Registry& registry, ops::Device& device,
-                                       ThreadPool& threads,
+absl::StatusOr<BinnedLines> LinesForPlanes(const Acquisition& acquisition,
+                                           const ops::RawFrames& frames,
+                                           std::span<const float> doses,
+                                           const ops::Registry& registry, ops::Device& device,
+                                           const std::function<absl::Status()>& go_on) {
+  return FinestLines(acquisition, BinsFor(acquisition, kPixelMm), frames, doses, registry, device,
+                     go_on);
+}
+
+absl::StatusOr<PlanePoses> FitByPlanes(const Acquisition& acquisition, const BinnedLines& lines,
+                                       std::span<const RigidPose> poses, ThreadPool& threads,
                                        const std::function<absl::Status(double done)>& progress) {
-  const auto go_on = [&](double done) { return progress ? progress(done) : absl::OkStatus(); };
-  const PixelBins bins = BinsFor(acquisition, kPixelMm);
-  ISO_ASSIGN_OR_RETURN(
-      const BinnedLines lines,
-      FinestLines(acquisition, bins, frames, doses, registry, device, [&] { return go_on(0); }));
-  const Acquisition binned = Binned(acquisition, bins);
+  const Acquisition binned = Binned(acquisition, lines.bins);
   const int views = static_cast<int>(poses.size());
-  const FrameSpline spline(views, std::min(kMostSpans, views / kFramesOfASpan));
   ISO_ASSIGN_OR_RETURN(calibrate::PoseFit fit,
                        calibrate::FitPoses(binned.trajectory, binned.detector, lines.view(), poses,
-                                           CurvesOf(views, spline), threads, go_on));
+                                           CurvesOf(views, FineSpline(views)), threads, progress));
   return PlanePoses{.kept = std::move(fit.kept),
                     .poses = std::move(fit.poses),
                     .before = fit.before,

@@ -13,6 +13,7 @@
 #include "kernels/geometry/rigid_motion.h"
 #include "kernels/ops/registry.h"
 #include "kernels/recon/acquisition.h"
+#include "kernels/recon/motion/binned_frames.h"
 
 namespace isocenter::recon {
 
@@ -25,16 +26,18 @@ struct PlanePoses {
   double before = 0, after = 0;
 };
 
-/// calibrate::FitPoses for frames of pixels of 1.6 mm at the isocentre, with cubic splines of 32
-/// spans, or of three frames where they are fewer. `frames` and `doses` as for FindMotion. Errors:
-/// those of FinestLines and FitPoses.
-absl::StatusOr<PlanePoses> FitByPlanes(const Acquisition& acquisition,
-                                       std::span<const RigidPose> poses,
-                                       const ops::RawFrames& frames, std::span<const float> doses,
-                                       const ops::Registry& registry, ops::Device& device,
-                                       ThreadPool& threads,
+/// What planes are seen in: lines of pixels of 1.6 mm at the isocentre. As FinestLines.
+absl::StatusOr<BinnedLines> LinesForPlanes(const Acquisition& acquisition,
+                                           const ops::RawFrames& frames,
+                                           std::span<const float> doses,
+                                           const ops::Registry& registry, ops::Device& device,
+                                           const std::function<absl::Status()>& go_on);
+
+/// calibrate::FitPoses for these, with FineSpline. Errors: FitPoses'.
+absl::StatusOr<PlanePoses> FitByPlanes(const Acquisition& acquisition, const BinnedLines& lines,
+                                       std::span<const RigidPose> poses, ThreadPool& threads,
                                        const std::function<absl::Status(double done)>& progress);
-/// What it takes of the host's memory, at most, beside its arguments.
+/// What both take of the host's memory, at most, beside frames and poses.
 int64_t PlanePosesHostBytes(const Acquisition& acquisition);
 
 }  // namespace isocenter::recon
