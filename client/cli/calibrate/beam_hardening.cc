@@ -8,10 +8,10 @@
 #include "client/cli/calibrate/set_file.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/calibrate/hardness_fit.h"
 #include "kernels/calibrate/lag_removal.h"
 #include "kernels/calibrate/transmission.h"
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/hardness_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 #include "proto/wire/calibration.h"
 
 namespace isocenter::cli {

@@ -1,14 +1,14 @@
 // Scans of simulated water in a beam of many energies, against the attenuation it has.
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numbers>
 
-#include "kernels/calibrate/cupping.h"
-#include "kernels/calibrate/thick_water.h"
 #include "kernels/calibrate/transmission.h"
+#include "kernels/calibrate/water/cupping.h"
+#include "kernels/calibrate/water/thick_water.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/phantom/composite_phantom.h"
 #include "kernels/physics/readout.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/calibrate/figure.h"
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 
 namespace isocenter::calibrate {
 

@@ -1,4 +1,4 @@
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/calibrate/cupping.h"
-#include "kernels/calibrate/thick_water.h"
-#include "kernels/calibrate/water_polynomial.h"
+#include "kernels/calibrate/water/cupping.h"
+#include "kernels/calibrate/water/thick_water.h"
+#include "kernels/calibrate/water/water_polynomial.h"
 
 namespace isocenter::calibrate {
 namespace {

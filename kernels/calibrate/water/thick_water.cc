@@ -1,4 +1,4 @@
-#include "kernels/calibrate/thick_water.h"
+#include "kernels/calibrate/water/thick_water.h"
 
 #include <algorithm>
 #include <cmath>
