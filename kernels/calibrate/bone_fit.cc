@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 
 namespace isocenter::calibrate {
 namespace {

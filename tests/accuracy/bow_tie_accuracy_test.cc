@@ -12,8 +12,8 @@
 
 #include "kernels/backends.h"
 #include "kernels/base/units.h"
-#include "kernels/calibrate/hardness_fit.h"
 #include "kernels/calibrate/transmission.h"
+#include "kernels/calibrate/water/hardness_fit.h"
 #include "kernels/phantom/catalogue.h"
 #include "kernels/phantom/composite_phantom.h"
 #include "kernels/physics/bow_tie.h"

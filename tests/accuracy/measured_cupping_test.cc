@@ -11,7 +11,7 @@
 
 #include "kernels/backends.h"
 #include "kernels/base/units.h"
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 #include "kernels/geometry/fan_beam.h"
 #include "kernels/recon/fan_beam.h"
 #include "tests/accuracy/htc2022.h"

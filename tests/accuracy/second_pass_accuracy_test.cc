@@ -178,6 +178,23 @@ TEST(SecondPassMetal, DentalFillings) {
   ExpectGoal(figures);
 }
 
+// In another jaw, smaller, and one more. Streaks between the two beside each other are most of what
+// hangs together with them.
+TEST(SecondPassMetal, FourSmallFillings) {
+  const PolychromaticScan scan(kDetector, kViews, 90, "gold");
+  std::vector<HuBody> jaw = {Rod({-3, 2, 0}, 70, 85, 40), Rod({0, 55, 0}, 20, 18, 600),
+                             Rod({0, -40, 0}, 14, 26, -1000)};
+  std::vector<HuBody> fillings;
+  for (int tooth = -4; tooth <= 4; ++tooth) {
+    const double angle = 0.32 * tooth - 1.5;
+    const Vec3 at{47 * std::cos(angle), 52 * std::sin(angle), 0};
+    jaw.push_back(Rod(at, 4.5, 5.5, 1700));
+    if (tooth == -2 || tooth == 0 || tooth > 2) fillings.push_back(Ball(at, 2.5, kMetalHu));
+  }
+  const Figures figures = MetalFigures("four small fillings", scan, jaw, fillings);
+  ExpectGoal(figures);
+}
+
 TEST(SecondPassMetal, Coil) {
   const PolychromaticScan scan(kDetector, kViews, 80, "tungsten");
   const Figures figures = MetalFigures("coil", scan,

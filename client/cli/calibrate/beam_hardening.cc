@@ -8,10 +8,10 @@
 #include "client/cli/calibrate/set_file.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/calibrate/hardness_fit.h"
 #include "kernels/calibrate/lag_removal.h"
 #include "kernels/calibrate/transmission.h"
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/hardness_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 #include "proto/wire/calibration.h"
 
 namespace isocenter::cli {
@@ -79,13 +79,13 @@ absl::Status Calibrate(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const calibrate::WaterFit fit,
                        options.by_column
                            ? calibrate::FitWaterByColumn(scans, opened.calibration.detector)
-                           : calibrate::FitWater(scans));
+                           : calibrate::FitWater(scans, opened.set.tube_voltage_kv()));
   *opened.set.mutable_water() =
       wire::ToProto(
           ops::Calibration{.water = fit.polynomial, .mu_water_per_mm = fit.mu_water_per_mm})
           .water();
-  return WriteInto(std::move(opened.set), {"beam hardening", fit.figures, PictureOf(fit)},
-                   options.set);
+  return WriteInto(std::move(opened.set),
+                   {"beam hardening", fit.figures, PictureOf(fit), fit.warnings}, options.set);
 }
 
 }  // namespace

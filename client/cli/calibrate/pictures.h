@@ -14,7 +14,7 @@
 #include "kernels/calibrate/scatter/constant_fraction.h"
 #include "kernels/calibrate/scatter/scatter_fit.h"
 #include "kernels/calibrate/scatter/scatter_model_fit.h"
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 
 namespace isocenter::cli {
 

@@ -28,9 +28,9 @@ double MiddleHalf(const std::vector<double>& values) {
 
 AirLevel::AirLevel(const Acquisition& acquisition)
     : acquisition_(acquisition), columns_(OutermostColumns(acquisition.detector)) {
-  if (acquisition.pixel_type != PixelType::kUint16Counts || acquisition.calibration != nullptr) {
-    return;
-  }
+  const bool sweep =
+      acquisition.calibration != nullptr && !acquisition.calibration->air_sweep.angles.empty();
+  if (acquisition.pixel_type != PixelType::kUint16Counts || sweep) return;
   needed_ = static_cast<int>(kViews * static_cast<double>(acquisition.trajectory.size())) + 1;
 }
 
@@ -52,8 +52,14 @@ std::optional<AirLevel::Ends> AirLevel::EndsOf(std::span<const FrameRow> rows, d
               .flat = Quantile(steps, 0.5) < kFlat && MiddleHalf(lines) < kAlike};
 }
 
+bool AirLevel::ReadsDoses() const {
+  return acquisition_.calibration != nullptr &&
+         acquisition_.calibration->air.columns >= ops::kAirTile;
+}
+
 bool AirLevel::Add(std::span<const FrameRow> rows, double dose) {
-  if (needed_ == 0 || said_) return false;
+  if (needed_ == 0 || said_ || (ReadsDoses() && !(dose > 0))) return false;
+  dose_told_ = dose > 0;
   const std::optional<Ends> ends = EndsOf(rows, dose);
   if (!ends) return false;
   if (ends->line < -kMostOff) bright_.push_back(ends->line);
@@ -67,6 +73,15 @@ bool AirLevel::Add(std::span<const FrameRow> rows, double dose) {
 }
 
 std::string AirLevel::Text() const {
+  if (acquisition_.calibration != nullptr && acquisition_.calibration->response) {
+    return absl::StrFormat(
+        "the rows end at %.2f times the air of calibration '%s' for the frames' dose (%s): all "
+        "line "
+        "integrals are off by %+.2f; legal is %.2f to %.2f times (within %g)",
+        std::exp(-line_), acquisition_.calibration->name,
+        dose_told_ ? "as they tell it" : "1, as nothing tells it", line_, std::exp(-kMostOff),
+        std::exp(kMostOff), kMostOff);
+  }
   const double i0 = acquisition_.i0_counts;
   return absl::StrFormat(
       "the rows end at %.0f counts in air, where i0_counts is %.0f: all line integrals are off by "

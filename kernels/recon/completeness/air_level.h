@@ -1,4 +1,4 @@
-// Whether the air of raw counts is where i0_counts says.
+// Whether the air of raw counts is where i0_counts or the calibration says.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace isocenter::recon {
 
-/// Counts without a calibration are divided by i0_counts: where air reads another number, each line
-/// integral is off by the same, and the volume with it. Air is what a frame's rows end with, at
-/// both sides, where it is flat.
+/// Counts are divided by i0_counts, or by the air that their calibration has, and by the dose that
+/// the frame tells: where air reads another number, each line integral is off by the same, and the
+/// volume with it. Air is what a frame's rows end with, at both sides, where it is flat.
 ///
-/// Above i0_counts nothing can be: a scan is wrong where the middle of the rows' ends is brighter
+/// Above that nothing can be: a scan is wrong where the middle of the rows' ends is brighter
 /// by more than kMostOff in more than kViews of the views. Darker ends may be an object that the
 /// detector cuts; they are air where they are also flat, the same at both sides and in all those
-/// views. Says nothing of counts with a calibration, whose air is a map, or of line integrals. Not
-/// thread-safe.
+/// views. Says nothing of frames whose dose is read from their air, of a calibration with an air
+/// sweep, whose air is another one at each angle, or of line integrals. Not thread-safe.
 class AirLevel {
  public:
   static constexpr double kMostOff = 0.05;  // line integral
@@ -41,12 +41,14 @@ class AirLevel {
     bool flat = false;
   };
   std::optional<Ends> EndsOf(std::span<const FrameRow> rows, double dose) const;
+  bool ReadsDoses() const;
 
   const Acquisition& acquisition_;
   const int columns_;                  // the outermost ones, at either side
   int needed_ = 0;                     // views
   std::vector<double> bright_, dark_;  // line integrals of views
   double line_ = 0;
+  bool dose_told_ = false;  // by the last view
   bool said_ = false;
 };
 

@@ -13,7 +13,8 @@ namespace {
 // Voxels that may be metal are marked so until their piece is decided on.
 constexpr float kMaybe = -1;
 // Streaks beside dense metal are as bright as light metal: pieces below this share of the densest
-// are held to be streaks.
+// are held to be streaks. Of each its densest voxels count: metal that hangs together with other
+// metal by streaks is a piece that has mostly streaks.
 constexpr float kStreakShare = 0.35F;
 
 /// Voxels that may be metal, of which nothing is left when they are taken.
@@ -66,18 +67,23 @@ class Pieces {
 /// A piece that is cut to what is dense enough.
 struct Metal {
   std::vector<int64_t> voxels;
-  float dense_hu = 0;  // the upper quartile of all of it
+  float densest_hu = 0;  // what its densest voxels have at least
 };
 
-// An edge is where half of the piece's density is reached.
-Metal Cut(std::span<const float> hu, const std::vector<int64_t>& piece) {
+// An edge is where half of the piece's density, its upper quartile, is reached. `densest`: how many
+// of its voxels are its densest ones, 1 or more.
+Metal Cut(std::span<const float> hu, const std::vector<int64_t>& piece, int64_t densest) {
   Metal metal{.voxels = piece};
   std::vector<int64_t>& voxels = metal.voxels;
-  const auto quartile = voxels.begin() + static_cast<int64_t>(voxels.size()) / 4;
-  std::nth_element(voxels.begin(), quartile, voxels.end(),
-                   [&](int64_t a, int64_t b) { return hu[a] > hu[b]; });
-  metal.dense_hu = hu[*quartile];
-  std::erase_if(voxels, [&](int64_t voxel) { return hu[voxel] < metal.dense_hu / 2; });
+  const auto count = static_cast<int64_t>(voxels.size());
+  const auto nth_hu = [&](int64_t n) {  // the n-th from the densest on, which is 0
+    std::nth_element(voxels.begin(), voxels.begin() + n, voxels.end(),
+                     [&](int64_t a, int64_t b) { return hu[a] > hu[b]; });
+    return hu[voxels[n]];
+  };
+  const float edge_hu = nth_hu(count / 4) / 2;
+  metal.densest_hu = nth_hu(std::min(densest, count) - 1);
+  std::erase_if(voxels, [&](int64_t voxel) { return hu[voxel] < edge_hu; });
   voxels.shrink_to_fit();
   return metal;
 }
@@ -107,20 +113,21 @@ absl::StatusOr<int64_t> FindMetal(const MetalSettings& settings, const VolumeGri
                      " at most"));
   }
   const double voxel_mm3 = grid.spacing.x * grid.spacing.y * grid.spacing.z;
+  const auto densest_voxels = std::max<int64_t>(1, std::llround(settings.least_mm3 / voxel_mm3));
   Pieces<MaybeMetal> pieces(grid, out);
   std::vector<Metal> metals;
-  float densest = 0;
+  float densest_hu = 0;
   for (int64_t i = 0; i < static_cast<int64_t>(hu.size()); ++i) {
     if (out[i] != kMaybe || hu[i] < settings.metal_hu) continue;
-    Metal found = Cut(hu, pieces.Take(i));
+    Metal found = Cut(hu, pieces.Take(i), densest_voxels);
     if (static_cast<double>(found.voxels.size()) * voxel_mm3 < settings.least_mm3) continue;
-    densest = std::max(densest, found.dense_hu);
+    densest_hu = std::max(densest_hu, found.densest_hu);
     metals.push_back(std::move(found));
   }
   std::replace(out.begin(), out.end(), kMaybe, 0.f);
   int64_t found = 0;
   for (const Metal& piece : metals) {
-    if (piece.dense_hu < kStreakShare * densest) continue;
+    if (piece.densest_hu < kStreakShare * densest_hu) continue;
     for (const int64_t voxel : piece.voxels) out[voxel] = hu[voxel];
     found += static_cast<int64_t>(piece.voxels.size());
   }

@@ -21,8 +21,8 @@ int64_t FindMetalBytes(const VolumeGrid& grid);
 
 /// Metal keeps its HU in `metal`, all else becomes 0: of every connected piece (by voxels' faces)
 /// of at least metal_edge_hu that has a voxel of metal_hu, the voxels of half its upper quartile or
-/// more, if they are least_mm3 together. A piece whose quartile is less than 0.35 of the densest
-/// piece's is a streak of that and none. Returns the number of voxels.
+/// more, if they are least_mm3 together. A piece whose densest least_mm3 are less than 0.35 times
+/// as dense as the densest piece's are a streak of that and none. Returns the number of voxels.
 /// Both volumes are [z][y][x] of `grid`. Errors: FAILED_PRECONDITION (more than kMostMetalShare).
 absl::StatusOr<int64_t> FindMetal(const MetalSettings& settings, const VolumeGrid& grid,
                                   HostView3<const float> hounsfield, HostView3<float> metal);

@@ -58,7 +58,7 @@ TEST_F(Calibrate, LagAndWaterAreAddedToTheSet) {
   }
   EXPECT_EQ(detector_figures, 17);
   EXPECT_EQ(lag_figures, 5);
-  EXPECT_EQ(water_figures, 6);
+  EXPECT_EQ(water_figures, 7);
 
   outcome = RunCommand({"calibrate", "beam-hardening", "--scan", Path("water"), "--diameter-mm",
                         "150", "--into", Path("set")});

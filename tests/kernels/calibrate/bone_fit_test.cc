@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "kernels/calibrate/bone_step.h"
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/physics/beam.h"
 #include "kernels/physics/tissue.h"

@@ -1,13 +1,14 @@
 // Scans of simulated water in a beam of many energies, against the attenuation it has.
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numbers>
 
-#include "kernels/calibrate/cupping.h"
 #include "kernels/calibrate/transmission.h"
+#include "kernels/calibrate/water/cupping.h"
+#include "kernels/calibrate/water/thick_water.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/phantom/composite_phantom.h"
 #include "kernels/physics/readout.h"
@@ -31,6 +32,7 @@ struct Setup {
   Vec3 center;
   double tilt = 0;  // radians, in the plane of x and z
   double photons = 0;
+  double pedestal_counts = 0;  // that the dark frames do not know of; air is 50000
 };
 
 physics::Beam BeamOf(double kv) {
@@ -73,6 +75,7 @@ std::vector<MeasuredRay> Scan(const Setup& setup) {
     physics::ReadView(object, physics::RowBeams(beam), {&trajectory[k], 1}, kDetector, 1, pool,
                       readings);
     readout.Expose(readings, 1 + 0.2 * std::sin(k), pool, counts);
+    for (uint16_t& count : counts) count += static_cast<uint16_t>(setup.pedestal_counts);
     const auto frame = Transmission(counts, response, {{5, 77}}, kDetector);
     EXPECT_TRUE(frame.ok()) << frame.status();
     EXPECT_TRUE(AddRays(*frame, trajectory[k], kDetector, k, rays).ok());
@@ -182,16 +185,58 @@ TEST(FitWater, TakesAThinCylinderInASoftBeam) {
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_LE(fit->polynomial.coefficient.size(), 4u);
   EXPECT_NEAR(fit->polynomial.thickest_mm, 70, 0.5);
-  ASSERT_EQ(fit->figures.size(), 6u);
-  EXPECT_LT(std::abs(fit->figures.back().value), 2) << "HU of cupping";
+  ASSERT_EQ(fit->figures.size(), 7u);
+  EXPECT_LT(std::abs(fit->figures[5].value), 2) << "HU of cupping";
 }
 
 TEST(FitWater, SaysNothingOfCuppingWhereNoRayPassesTheCenter) {
   const auto fit = FitWater({SoftBeam(0.75)});
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_NEAR(fit->polynomial.thickest_mm, 0.75 * 70, 0.5) << "of rays, not of the cylinder";
-  ASSERT_EQ(fit->figures.size(), 4u);
-  EXPECT_LT(fit->figures.back().value, 0.1) << "% between chords and polynomial";
+  ASSERT_EQ(fit->figures.size(), 5u);
+  EXPECT_LT(fit->figures[3].value, 0.1) << "% between chords and polynomial";
+}
+
+CylinderScan WithPedestal(double kv, double counts) {
+  return Fitted({.kv = kv, .diameter_mm = 160, .photons = 20000, .pedestal_counts = counts});
+}
+
+// The polynomial follows an offset that the dark frames lack, 1.6 % of air, so far that its cupping
+// is legal.
+TEST(FitWater, WarnsOfCountsThatNoLightHasMade) {
+  for (const double kv : {90.0, 120.0}) {
+    const auto right = FitWater({WithPedestal(kv, 0)}, kv);
+    ASSERT_TRUE(right.ok()) << kv << " " << right.status();
+    EXPECT_THAT(right->warnings, testing::IsEmpty()) << kv;
+    EXPECT_EQ(right->figures.back().name, "attenuation behind thick water");
+    const std::vector<double> thin = {140, 0, 0}, thick = {141, 0, 0};
+    const physics::Beam beam = BeamOf(kv);
+    EXPECT_NEAR(right->figures.back().value,
+                std::log(beam.Behind(thin).signal / beam.Behind(thick).signal), 4e-4)
+        << kv;
+    const auto wrong = FitWater({WithPedestal(kv, 800)}, kv);
+    ASSERT_TRUE(wrong.ok()) << kv << " " << wrong.status();
+    ASSERT_EQ(wrong->warnings.size(), 1u) << kv;
+    EXPECT_THAT(wrong->warnings[0],
+                testing::AllOf(HasSubstr("mm of water a millimetre more attenuates 0.01"),
+                               HasSubstr(absl::StrCat("water's at ", kv, " keV, or more")),
+                               HasSubstr("Were the dark frames taken")));
+  }
+}
+
+TEST(JudgeThickWater, KnowsWater) {
+  for (const double kev : {40.0, 60.0, 70.0, 90.0, 120.0, 150.0}) {
+    EXPECT_NEAR(
+        WaterAttenuation(kev) / physics::LinearAttenuation(physics::KnownMaterial("water"), kev), 1,
+        0.01)
+        << kev;
+  }
+  // Of a tube that is not known the hardest is taken.
+  const std::vector<WaterPoint> points = {{90, 1.44}, {100, 1.60}};
+  EXPECT_THAT(JudgeThickWater(points, 0).warnings, testing::IsEmpty());
+  EXPECT_THAT(
+      JudgeThickWater(points, 100).warnings,
+      testing::ElementsAre(HasSubstr("attenuates 0.0160; legal is 0.0171, water's at 100")));
 }
 
 TEST(FitWater, RefusesWhatIsNotTheCylinder) {
@@ -243,6 +288,28 @@ TEST(Transmission, RefusesFramesWithoutLight) {
   EXPECT_THAT(
       Transmission(std::vector<uint16_t>(pixels, 100), response, {}, kDetector).status().message(),
       HasSubstr("brightest part of a frame is 0 of the empty beam; legal is 0.5 to 2"));
+}
+
+// A shadow over three of sixteen columns was taken for a dose of 0.9 or less.
+TEST(Transmission, RefusesAirThatTheObjectShades) {
+  const Detector detector{.columns = 64, .rows = 32, .pitch_u_mm = 2.4, .pitch_v_mm = 2.4};
+  const size_t pixels = size_t(detector.columns) * detector.rows;
+  const ops::PixelResponse response{std::vector<float>(pixels, 0.0f),
+                                    std::vector<float>(pixels, 50000.0f)};
+  const auto shaded = [&](int air, int top) {  // columns at each side, rows above
+    std::vector<uint16_t> counts(pixels, 50000);
+    for (int v = top; v < detector.rows; ++v) {
+      for (int u = air; u < detector.columns - air; ++u) counts[v * detector.columns + u] = 2000;
+    }
+    return Transmission(counts, response, {}, detector).status();
+  };
+  EXPECT_TRUE(shaded(16, 0).ok()) << shaded(16, 0);
+  EXPECT_TRUE(shaded(0, 16).ok()) << shaded(0, 16);
+  for (const absl::Status& refused : {shaded(13, 0), shaded(0, 13)}) {
+    EXPECT_THAT(refused.message(),
+                testing::AllOf(HasSubstr("halves of the brightest 16 x 16 pixels of a frame is "),
+                               HasSubstr("legal is at most 3 %: the object shades them")));
+  }
 }
 
 // Of a profile that is one: a + b·r² has its own line integrals.

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/kernels/recon/completeness/ellipse_scan.h"
 
@@ -52,10 +54,49 @@ TEST(AirLevel, AnObjectThatTheDetectorCutsIsNoAir) {
   EXPECT_EQ(Said(EllipseScan(40, 200, {.a_mm = 200, .b_mm = 130}, 0.02)), "");
 }
 
-TEST(AirLevel, IsThatOfTheCalibrationWhereThereIsOne) {
+/// A scan with a set whose air is so many counts; true are 50000. i0_counts is of no matter then.
+EllipseScan WithAir(float counts, int strips = 0) {
   EllipseScan scan(40, 200, {}, 0.02);
+  auto set = std::make_shared<ops::Calibration>();
+  set->name = "room3";
+  const size_t pixels = size_t{256} * 16;
+  set->response.emplace();
+  set->response->offset_counts.assign(pixels, 0);
+  set->response->air_counts.assign(pixels, counts);
+  set->air.columns = strips;
+  scan.acquisition.calibration = std::move(set);
   scan.acquisition.i0_counts = 25000;
-  scan.acquisition.calibration = std::make_shared<const ops::Calibration>();
+  return scan;
+}
+
+TEST(AirLevel, IsThatOfTheCalibrationWhereThereIsOne) {
+  EXPECT_EQ(Said(WithAir(50000)), "");
+  EXPECT_THAT(Said(WithAir(55600)),
+              AllOf(HasSubstr("the rows end at 0.90 times the air of calibration 'room3'"),
+                    HasSubstr("(1, as nothing tells it)"), HasSubstr("off by +0.11"),
+                    HasSubstr("legal is 0.95 to 1.05 times")));
+  EXPECT_THAT(Said(WithAir(45000)), HasSubstr("off by -0.11"));
+  // Without maps counts are divided by i0_counts all the same.
+  EllipseScan bare(40, 200, {}, 0.02);
+  bare.acquisition.i0_counts = 25000;
+  bare.acquisition.calibration = std::make_shared<const ops::Calibration>();
+  EXPECT_THAT(Said(bare), HasSubstr("where i0_counts is 25000"));
+}
+
+TEST(AirLevel, DosesThatAreReadFromAirAreRightAndThoseThatAreToldMayBeWrong) {
+  EXPECT_EQ(Said(WithAir(25000, 32)), "");
+  EXPECT_EQ(Said(WithAir(25000, 32), 2), "");
+  EXPECT_EQ(Said(WithAir(25000), 2), "");
+  for (const int strips : {0, 32}) {
+    EXPECT_THAT(Said(WithAir(25000, strips), 1.8), HasSubstr("(as they tell it)")) << strips;
+  }
+}
+
+TEST(AirLevel, SaysNothingWhereAirIsAnotherOneAtEachAngle) {
+  EllipseScan scan = WithAir(45000);
+  auto set = std::make_shared<ops::Calibration>(*scan.acquisition.calibration);
+  set->air_sweep = {.angles = {0}, .relative = std::vector<float>(16, 0.9F)};
+  scan.acquisition.calibration = std::move(set);
   EXPECT_EQ(Said(scan), "");
 }
 

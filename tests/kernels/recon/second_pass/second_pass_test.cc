@@ -66,6 +66,18 @@ TEST(FindMetal, LeavesOutSmallPiecesAndStreaks) {
   EXPECT_EQ(found.metal, std::vector<float>({0, 0, 0, 12000, 12000, 12000, 0, 0, 0, 0, 0}));
 }
 
+// Two fillings beside each other, of which an upper quartile of what hangs together is a streak's;
+// a third one by itself.
+TEST(FindMetal, MetalThatStreaksHoldTogetherIsNoStreak) {
+  std::vector<float> row = {12000, 9000};
+  row.insert(row.end(), 14, 2500.f);
+  row.insert(row.end(), {9000, 12000, 0, 9000, 12000, 12000, 12000, 0});
+  MetalSettings settings = kMetal;
+  settings.least_mm3 = 16;
+  std::vector<float> expected = row;  // what is no metal is for the rays to tell
+  EXPECT_EQ(FindIn(row, settings).metal, expected);
+}
+
 TEST(FindMetal, RefusesAVolumeThatIsFullOfIt) {
   const VolumeGrid grid = CenteredGrid(10, 10, 10, {1, 1, 1});
   std::vector<float> hu(1000, 0), metal(1000);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,7 @@ struct WaterFit {
   double mu_water_per_mm = 0;      // what the polynomial gives for a millimetre
   std::vector<WaterPoint> points;  // ascending
   Figures figures;
+  std::vector<std::string> warnings;
 };
 
 /// Chords of a scan in a hundred classes, of which each has the mean transmission: its logarithm is
@@ -51,8 +53,10 @@ absl::Status JudgeWater(double diameter_mm, double reference_mm, WaterFit& fit);
 /// least squares, iterated after Huber), continued to twice the longest one with the slope at its
 /// end; fewer where four do not ascend to ops::kLongestLineIntegral. mu_water_per_mm is that for
 /// which kReferenceMm of water keep their line integral: the effective energy behind so much water.
-/// Errors: FAILED_PRECONDITION with the figure and its bound; INVALID_ARGUMENT
-/// (ops::CheckWaterPolynomial).
-absl::StatusOr<WaterFit> FitWater(const std::vector<CylinderScan>& scans);
+/// `tube_voltage_kv`: of the scans; 0: not known. Warns of thick water that attenuates less than
+/// any beam of that tube could (JudgeThickWater). Errors: FAILED_PRECONDITION with the figure and
+/// its bound; INVALID_ARGUMENT (ops::CheckWaterPolynomial).
+absl::StatusOr<WaterFit> FitWater(const std::vector<CylinderScan>& scans,
+                                  double tube_voltage_kv = 0);
 
 }  // namespace isocenter::calibrate

@@ -1,4 +1,4 @@
-#include "kernels/calibrate/cupping.h"
+#include "kernels/calibrate/water/cupping.h"
 
 #include <Eigen/Dense>
 #include <cmath>

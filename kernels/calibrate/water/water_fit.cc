@@ -1,12 +1,14 @@
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/calibrate/cupping.h"
-#include "kernels/calibrate/water_polynomial.h"
+#include "kernels/calibrate/water/cupping.h"
+#include "kernels/calibrate/water/thick_water.h"
+#include "kernels/calibrate/water/water_polynomial.h"
 
 namespace isocenter::calibrate {
 namespace {
@@ -79,7 +81,7 @@ absl::Status JudgeWater(double diameter_mm, double reference_mm, WaterFit& fit) 
   return absl::OkStatus();
 }
 
-absl::StatusOr<WaterFit> FitWater(const std::vector<CylinderScan>& scans) {
+absl::StatusOr<WaterFit> FitWater(const std::vector<CylinderScan>& scans, double tube_voltage_kv) {
   if (scans.empty()) return absl::InvalidArgumentError("there is no scan of water");
   WaterFit fit;
   double thickest = 0;
@@ -100,6 +102,9 @@ absl::StatusOr<WaterFit> FitWater(const std::vector<CylinderScan>& scans) {
   for (double& c : fit.polynomial.coefficient) c *= fit.mu_water_per_mm;
   ISO_RETURN_IF_ERROR(ops::CheckWaterPolynomial(fit.polynomial));
   ISO_RETURN_IF_ERROR(JudgeWater(thickest, reference_mm, fit));
+  ThickWater thick = JudgeThickWater(fit.points, tube_voltage_kv);
+  fit.figures.push_back(std::move(thick.attenuation));
+  fit.warnings = std::move(thick.warnings);
   return fit;
 }
 

@@ -1,4 +1,4 @@
-#include "kernels/calibrate/water_polynomial.h"
+#include "kernels/calibrate/water/water_polynomial.h"
 
 #include <Eigen/Dense>
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/calibrate/figure.h"
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 #include "kernels/ops/calibration.h"
 
 namespace isocenter::calibrate {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/calibrate/water_fit.h"
+#include "kernels/calibrate/water/water_fit.h"
 
 namespace isocenter::calibrate {
 

@@ -1,4 +1,4 @@
-#include "kernels/calibrate/hardness_fit.h"
+#include "kernels/calibrate/water/hardness_fit.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/calibrate/water_polynomial.h"
+#include "kernels/calibrate/water/water_polynomial.h"
 
 namespace isocenter::calibrate {
 namespace {
