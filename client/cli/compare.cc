@@ -185,13 +185,18 @@ std::string PartlyCompared(const Options& options, int64_t compared, int64_t all
                       options.truth, "; the others count nowhere");
 }
 
+/// "97 %"; of a splinter no more is known than that it is one.
+std::string ShareText(double share) {
+  return share < 0.01 ? "< 1 %" : absl::StrFormat("%.3g %%", 100 * share);
+}
+
 /// Of the regions around the isocentre, of which figures of others are of the whole.
 std::string PartlyCovered(const Options& options, const imaging::DifferenceMeter& meter) {
   std::vector<std::string> parts;
   for (const imaging::RegionDifference& region : meter.regions()) {
     if (region.name == "whole" || region.covered() >= kNearlyAll) continue;
-    parts.push_back(absl::StrFormat("%.2g %% of the %s%s", 100 * region.covered(), region.name,
-                                    HasFigures(region) ? "" : " (no figures)"));
+    parts.push_back(absl::StrCat(ShareText(region.covered()), " of the ", region.name,
+                                 HasFigures(region) ? "" : " (no figures)"));
   }
   if (parts.empty()) return "";
   return absl::StrCat(options.volume, " has ", absl::StrJoin(parts, ", "),
@@ -261,8 +266,7 @@ absl::Status Compare(const Options& options) {
   std::vector<TableRow> rows = {
       {"REGION", "VOXELS", "COVERED", "RMSE HU", "BIAS HU", "MAX |DIFF| HU"}};
   for (const imaging::RegionDifference& region : meter.regions()) {
-    TableRow row = {region.name, absl::StrCat(region.voxels),
-                    absl::StrFormat("%.3g %%", 100 * region.covered())};
+    TableRow row = {region.name, absl::StrCat(region.voxels), ShareText(region.covered())};
     if (HasFigures(region)) {
       row.insert(row.end(),
                  {absl::StrFormat("%.3f", region.rmse()), absl::StrFormat("%.3f", region.bias()),
