@@ -30,6 +30,8 @@ namespace isocenter::cli {
 namespace {
 
 constexpr int kSlab = 8;  // slices that are compared at once
+// Of a region: figures of less say nothing of it, and of less than the other what is part of it.
+constexpr double kLeastCovered = 0.5, kNearlyAll = 0.99;
 
 struct Options {
   std::string volume, truth, phantom;
@@ -171,11 +173,34 @@ absl::StatusOr<std::vector<std::string>> Doubts(const Options& options,
   return doubts;
 }
 
+/// Of the volume as a whole there are, however little has a truth: it is what was asked about.
+bool HasFigures(const imaging::RegionDifference& region) {
+  return region.name == "whole" || region.covered() >= kLeastCovered;
+}
+
 /// Of a volume most of which has no truth.
 std::string PartlyCompared(const Options& options, int64_t compared, int64_t all) {
   if (2 * compared >= all) return "";
   return absl::StrCat("only ", compared, " of ", all, " voxels of ", options.volume, " lie within ",
                       options.truth, "; the others count nowhere");
+}
+
+/// "97 %"; of a splinter no more is known than that it is one.
+std::string ShareText(double share) {
+  return share < 0.01 ? "< 1 %" : absl::StrFormat("%.3g %%", 100 * share);
+}
+
+/// Of the regions around the isocentre, of which figures of others are of the whole.
+std::string PartlyCovered(const Options& options, const imaging::DifferenceMeter& meter) {
+  std::vector<std::string> parts;
+  for (const imaging::RegionDifference& region : meter.regions()) {
+    if (region.name == "whole" || region.covered() >= kNearlyAll) continue;
+    parts.push_back(absl::StrCat(ShareText(region.covered()), " of the ", region.name,
+                                 HasFigures(region) ? "" : " (no figures)"));
+  }
+  if (parts.empty()) return "";
+  return absl::StrCat(options.volume, " has ", absl::StrJoin(parts, ", "),
+                      "; figures of a part do not compare with those of a whole region");
 }
 
 nlohmann::ordered_json ToJson(const Options& options, const formats::Volume& volume,
@@ -193,10 +218,10 @@ nlohmann::ordered_json ToJson(const Options& options, const formats::Volume& vol
   for (const imaging::RegionDifference& region : meter.regions()) {
     std::string key = region.name;
     std::replace(key.begin(), key.end(), ' ', '_');
-    json["regions"][key] = {{"voxels", region.voxels},
-                            {"rmse_hu", region.rmse()},
-                            {"bias_hu", region.bias()},
-                            {"max_abs_hu", region.largest}};
+    json["regions"][key] = {{"voxels", region.voxels}, {"covered", region.covered()}};
+    if (!HasFigures(region)) continue;
+    json["regions"][key].update(
+        {{"rmse_hu", region.rmse()}, {"bias_hu", region.bias()}, {"max_abs_hu", region.largest}});
   }
   return json;
 }
@@ -208,7 +233,7 @@ absl::Status Compare(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<Truth> truth, OpenTruth(options));
   ISO_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Doubts(options, volume, *truth));
   const VolumeGrid& grid = volume.grid;
-  imaging::DifferenceMeter meter;
+  imaging::DifferenceMeter meter(grid);
   ProgressBar bar("compare", "slices", grid.nz);
   std::vector<float> expected;
   for (int z = 0; z < grid.nz; z += kSlab) {
@@ -217,7 +242,7 @@ absl::Status Compare(const Options& options) {
     slab.origin = grid.VoxelToWorld(0, 0, z);
     expected.resize(slab.voxels());
     truth->Fill(slab, {expected.data(), slab.shape()});
-    meter.Add(grid, z, volume.view().slices(z, slab.nz), {expected.data(), slab.shape()});
+    meter.Add(z, volume.view().slices(z, slab.nz), {expected.data(), slab.shape()});
     bar.Update(z + slab.nz);
   }
   const int64_t compared = meter.regions().back().voxels;
@@ -228,6 +253,9 @@ absl::Status Compare(const Options& options) {
   std::string partly = PartlyCompared(options, compared, grid.voxels());
   if (!partly.empty()) warnings.push_back(std::move(partly));
   PrintWarnings(warnings);
+  if (const std::string part = PartlyCovered(options, meter); !part.empty()) {
+    std::fprintf(stderr, "isocenter: %s\n", part.c_str());
+  }
   if (const std::vector<std::string> silent = WithoutUnit(options, volume, *truth);
       !silent.empty()) {
     std::fprintf(stderr,
@@ -235,11 +263,18 @@ absl::Status Compare(const Options& options) {
                  "are\n",
                  absl::StrJoin(silent, " and ").c_str(), silent.size() == 1 ? "does" : "do");
   }
-  std::vector<TableRow> rows = {{"REGION", "VOXELS", "RMSE HU", "BIAS HU", "MAX |DIFF| HU"}};
+  std::vector<TableRow> rows = {
+      {"REGION", "VOXELS", "COVERED", "RMSE HU", "BIAS HU", "MAX |DIFF| HU"}};
   for (const imaging::RegionDifference& region : meter.regions()) {
-    rows.push_back({region.name, absl::StrCat(region.voxels),
-                    absl::StrFormat("%.3f", region.rmse()), absl::StrFormat("%.3f", region.bias()),
-                    absl::StrFormat("%.2f", region.largest)});
+    TableRow row = {region.name, absl::StrCat(region.voxels), ShareText(region.covered())};
+    if (HasFigures(region)) {
+      row.insert(row.end(),
+                 {absl::StrFormat("%.3f", region.rmse()), absl::StrFormat("%.3f", region.bias()),
+                  absl::StrFormat("%.2f", region.largest)});
+    } else {
+      row.insert(row.end(), 3, "-");
+    }
+    rows.push_back(std::move(row));
   }
   std::fprintf(stderr, "isocenter: truth: %s\n", truth->Sampling().c_str());
   return options.json.Report(FormatTable(rows), ToJson(options, volume, *truth, meter, warnings));
@@ -259,7 +294,9 @@ void AddCompareCommand(flags::Command program) {
       "RMSE: root of the mean squared difference; BIAS: mean difference.\n"
       "Regions: central slab (|z| <= 10 mm, 60 mm around the axis), spheres of 30 and 60 mm "
       "radius,\n"
-      "whole. All are centred at the isocentre. A truth on another grid is interpolated; voxels\n"
+      "whole. All are centred at the isocentre. COVERED: how much of a region the volume and the\n"
+      "truth have; below a half there are no figures. A truth on another grid is interpolated; "
+      "voxels\n"
       "outside of it count nowhere. Warned of is what makes figures doubtful: numbers that hardly "
       "are\n"
       "HU, other axes, grids or frames of reference, little that lies within both.");

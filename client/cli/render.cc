@@ -1,4 +1,5 @@
 // isocenter render: planes of a volume as a PNG.
+#include <filesystem>
 #include <limits>
 #include <memory>
 
@@ -47,6 +48,12 @@ absl::StatusOr<formats::Volume> ReadOn(const VolumeGrid& grid, const std::string
   return imaging::Resample(given, grid, std::numeric_limits<float>::quiet_NaN());
 }
 
+/// Of a path, also of a folder's.
+std::string FileName(const std::string& path) {
+  const std::filesystem::path given(path);
+  return (given.has_filename() ? given : given.parent_path()).filename().string();
+}
+
 formats::Volume Difference(formats::Volume volume, const formats::Volume& truth) {
   for (size_t i = 0; i < volume.voxels.size(); ++i) volume.voxels[i] -= truth.voxels[i];
   return volume;
@@ -64,16 +71,16 @@ absl::Status Render(const Options& options) {
   std::vector<imaging::SheetRow> rows;
   if (!options.truth.empty()) {
     ISO_ASSIGN_OR_RETURN(truth, ReadOn(volume.grid, options.truth));
-    rows.push_back({"truth", &truth, window});
+    rows.push_back({"truth", &truth, window, FileName(options.truth)});
   }
   if (!options.before.empty()) {
     ISO_ASSIGN_OR_RETURN(before, ReadOn(volume.grid, options.before));
-    rows.push_back({"before", &before, window});
+    rows.push_back({"before", &before, window, FileName(options.before)});
   }
-  rows.push_back({"reconstruction", &volume, window});
+  rows.push_back({"reconstruction", &volume, window, FileName(options.volume)});
   if (!options.truth.empty()) {
     difference = Difference(volume, truth);
-    rows.push_back({"difference", &difference, difference_window});
+    rows.push_back({"difference", &difference, difference_window, "reconstruction less truth"});
   }
   return formats::WritePng(options.out, imaging::RenderSheet(rows, at));
 }
@@ -90,7 +97,8 @@ void AddRenderCommand(flags::Command program) {
       "  isocenter render volume.mha --out planes.png --window 40,400\n"
       "  isocenter render volume.mha --truth truth.mha --out sheet.png --difference-window 0,100\n"
       "Rows: truth, before, reconstruction, difference to the truth, of what is given. Volumes on "
-      "other grids are interpolated.");
+      "other grids are interpolated. Letters say which side of the patient is where: R and L, A "
+      "and P, H and F.");
   command.Add("volume", o.volume, "volume in HU (.mha, .mhd, .nii, .nii.gz, DICOM directory)")
       .Required()
       .Type("VOLUME");

@@ -14,10 +14,12 @@ struct SheetRow {
   std::string label;
   const formats::Volume* volume = nullptr;  // all rows have the same grid
   Window window;
+  std::string source;  // where it is from, e.g. a file's name; empty: not told
 };
 
 /// Rows from the top, columns axial, coronal and sagittal through `at`. Pixels are square and of
-/// the same size everywhere.
+/// the same size everywhere. Around each plane are the letters of SidesOf, above it what its greys
+/// mean; below all rows is a scale bar with the size of the voxels.
 formats::GrayImage RenderSheet(const std::vector<SheetRow>& rows, const SliceIndex& at);
 
 }  // namespace isocenter::imaging

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace isocenter::imaging {
 namespace {
@@ -22,6 +23,26 @@ Layout LayoutOf(Plane plane) {
       return {1, 2, 0, -1};
   }
   return {};
+}
+
+/// Of a direction in the axes of the patient: x to the left, y to the back, z to the head.
+std::string Letters(const std::array<double, 3>& direction) {
+  constexpr double kLeast = 0.25;
+  constexpr char kNames[3][2] = {{'L', 'R'}, {'P', 'A'}, {'H', 'F'}};
+  std::array<int, 3> axes{0, 1, 2};
+  std::ranges::stable_sort(axes, std::greater(),
+                           [&](int axis) { return std::abs(direction[axis]); });
+  std::string letters;
+  for (const int axis : axes) {
+    if (std::abs(direction[axis]) > kLeast) letters += kNames[axis][direction[axis] > 0 ? 0 : 1];
+  }
+  return letters;
+}
+
+/// Of an index axis, or of what is opposite to it.
+std::string Letters(const VolumeGrid& grid, int axis, int sign) {
+  const std::array<double, 9>& d = grid.direction;
+  return Letters({sign * d[axis], sign * d[3 + axis], sign * d[6 + axis]});
 }
 
 std::array<int, 3> Counts(const VolumeGrid& grid) { return {grid.nx, grid.ny, grid.nz}; }
@@ -55,6 +76,14 @@ std::array<double, 2> PlaneExtent(const VolumeGrid& grid, Plane plane) {
   const Layout layout = LayoutOf(plane);
   return {Counts(grid)[layout.right] * Spacings(grid)[layout.right],
           Counts(grid)[layout.down] * Spacings(grid)[layout.down]};
+}
+
+PlaneSides SidesOf(const VolumeGrid& grid, Plane plane) {
+  const Layout layout = LayoutOf(plane);
+  return {.left = Letters(grid, layout.right, -1),
+          .right = Letters(grid, layout.right, 1),
+          .top = Letters(grid, layout.down, -layout.down_sign),
+          .bottom = Letters(grid, layout.down, layout.down_sign)};
 }
 
 formats::GrayImage RenderPlane(const formats::Volume& volume, Plane plane, const SliceIndex& at,

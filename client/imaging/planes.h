@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 #include "client/formats/png_image.h"
 #include "client/formats/volume.h"
@@ -24,6 +25,14 @@ SliceIndex MiddleSlices(const VolumeGrid& grid);
 
 /// Size in millimetres of a plane as it is shown: width, height.
 std::array<double, 2> PlaneExtent(const VolumeGrid& grid, Plane plane);
+
+/// What of the patient is at the sides of a plane as RenderPlane shows it: letters of R and L, A
+/// and P, H and F of which the direction has more than a quarter, the strongest first, as of
+/// DICOM's Patient Orientation and of the page. `grid`: in the axes of the patient.
+struct PlaneSides {
+  std::string left, right, top, bottom;
+};
+PlaneSides SidesOf(const VolumeGrid& grid, Plane plane);
 
 /// A plane with square pixels of `pixel_mm`, interpolated linearly; not-a-number is black. As in
 /// radiology for a grid along the patient's axes: axial with the back below, coronal and sagittal

@@ -10,31 +10,53 @@
 namespace isocenter::imaging {
 namespace {
 
-constexpr double kWidth = 460, kHeight = 280, kLeft = 64, kRight = 12, kTop = 28, kBottom = 44;
+// Without the legend, whose lines are below.
+constexpr double kWidth = 460, kHeight = 280, kLeft = 64, kRight = 20, kTop = 28, kBottom = 44;
+constexpr double kLegendLine = 16;
 constexpr const char* kColours[] = {"#1f6fb2", "#c4541d", "#2a8a4a", "#8a4fb0", "#b0892a"};
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
+  double step = 1;  // from tick to tick
   void Take(double value) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  /// A range with a length, whatever was taken.
+  /// A range with a length, whatever was taken, that begins and ends at a tick.
   void Complete() {
-    if (!(low <= high)) *this = {0, 1};
+    if (!(low <= high)) low = 0, high = 1;
     if (low == high) high = low + std::max(1e-9, 0.1 * std::abs(low));
+    step = Step();
+    low = std::floor(low / step + 1e-9) * step;
+    high = std::ceil(high / step - 1e-9) * step;
+  }
+
+ private:
+  // 1, 2 or 5 times a power of ten, some five of them in the range.
+  double Step() const {
+    const double rough = (high - low) / 5;
+    const double power = std::pow(10, std::floor(std::log10(rough)));
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      if (factor * power >= rough) return factor * power;
+    }
+    return 10 * power;
   }
 };
 
-// 1, 2 or 5 times a power of ten, some five of them in the range.
-double StepOf(const Range& range) {
-  const double rough = (range.high - range.low) / 5;
-  const double power = std::pow(10, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) return factor * power;
-  }
-  return 10 * power;
+const char* DashesOf(const PlotSeries& series) {
+  return series.dashed ? " stroke-dasharray=\"5 4\"" : "";
+}
+
+/// A piece of the curve, and its label, around `y`.
+std::string LegendLine(const PlotSeries& series, const char* colour, double y) {
+  const std::string sample =
+      series.dots ? absl::StrFormat("<circle cx=\"%g\" cy=\"%g\" r=\"3\" fill=\"%s\"/>", kLeft + 12,
+                                    y, colour)
+                  : absl::StrFormat("<path d=\"M%g %gh24\" stroke=\"%s\" stroke-width=\"1.6\"%s/>",
+                                    kLeft, y, colour, DashesOf(series));
+  return absl::StrFormat("%s<text x=\"%g\" y=\"%g\" fill=\"%s\">%s</text>", sample, kLeft + 32,
+                         y + 4, colour, EscapeMarkup(series.label));
 }
 
 class Canvas {
@@ -49,22 +71,19 @@ class Canvas {
 
   std::string Axes() const {
     std::string out;
-    const double x_step = StepOf(x_), y_step = StepOf(y_);
-    for (double at = std::ceil(x_.low / x_step) * x_step; at <= x_.high * (1 + 1e-9);
-         at += x_step) {
+    for (double at = x_.low; at <= x_.high + 1e-6 * x_.step; at += x_.step) {
       absl::StrAppendFormat(&out,
                             "<line class=\"grid\" x1=\"%.1f\" y1=\"%g\" x2=\"%.1f\" y2=\"%g\"/>"
                             "<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">%.4g</text>",
                             X(at), kTop, X(at), kHeight - kBottom, X(at), kHeight - kBottom + 14,
-                            std::abs(at) < 1e-9 * x_step ? 0 : at);
+                            std::abs(at) < 1e-6 * x_.step ? 0 : at);
     }
-    for (double at = std::ceil(y_.low / y_step) * y_step; at <= y_.high + 1e-9 * y_step;
-         at += y_step) {
+    for (double at = y_.low; at <= y_.high + 1e-6 * y_.step; at += y_.step) {
       absl::StrAppendFormat(&out,
                             "<line class=\"grid\" x1=\"%g\" y1=\"%.1f\" x2=\"%g\" y2=\"%.1f\"/>"
                             "<text x=\"%g\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>",
                             kLeft, Y(at), kWidth - kRight, Y(at), kLeft - 4, Y(at) + 4,
-                            std::abs(at) < 1e-9 * y_step ? 0 : at);
+                            std::abs(at) < 1e-6 * y_.step ? 0 : at);
     }
     return out;
   }
@@ -80,8 +99,8 @@ class Canvas {
     }
     if (series.dots) return dots;
     return absl::StrFormat(
-        "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" points=\"%s\"/>", colour,
-        points);
+        "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\"%s points=\"%s\"/>", colour,
+        DashesOf(series), points);
   }
 
  private:
@@ -108,19 +127,22 @@ std::string RenderSvg(const SvgPlot& plot) {
   if (plot.from_zero) y.Take(0);
   y.Complete();
   const Canvas canvas(x, y);
+  std::string curves, legend;
+  double height = kHeight;
+  for (size_t i = 0; i < plot.series.size(); ++i) {
+    const PlotSeries& series = plot.series[i];
+    const char* colour = kColours[i % std::size(kColours)];
+    curves += canvas.Curve(series, colour);
+    if (series.label.empty()) continue;
+    legend += LegendLine(series, colour, height + 4);
+    height += kLegendLine;
+  }
   std::string out = absl::StrFormat(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" width=\"%g\" height=\"%g\" "
       "viewBox=\"0 0 %g %g\" role=\"img\"><title>%s</title><text class=\"title\" x=\"%g\" "
-      "y=\"16\">%s</text>%s",
-      kWidth, kHeight, kWidth, kHeight, EscapeMarkup(plot.title), kLeft, EscapeMarkup(plot.title),
-      canvas.Axes());
-  for (size_t i = 0; i < plot.series.size(); ++i) {
-    const char* colour = kColours[i % std::size(kColours)];
-    out += canvas.Curve(plot.series[i], colour);
-    absl::StrAppendFormat(&out, "<text x=\"%g\" y=\"%g\" text-anchor=\"end\" fill=\"%s\">%s</text>",
-                          kWidth - kRight - 4, kTop + 14.0 * (static_cast<double>(i) + 1), colour,
-                          EscapeMarkup(plot.series[i].label));
-  }
+      "y=\"16\">%s</text>%s%s%s",
+      kWidth, height, kWidth, height, EscapeMarkup(plot.title), kLeft, EscapeMarkup(plot.title),
+      canvas.Axes(), curves, legend);
   absl::StrAppendFormat(&out,
                         "<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">%s</text>"
                         "<text transform=\"translate(13 %g) rotate(-90)\" "

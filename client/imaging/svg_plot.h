@@ -13,6 +13,7 @@ struct PlotSeries {
   std::string label;
   std::vector<double> x{}, y{};  // as many of both; points that are not finite are left out
   bool dots = false;             // and no line
+  bool dashed = false;
 };
 
 struct SvgPlot {
@@ -21,8 +22,8 @@ struct SvgPlot {
   bool from_zero = true;  // the y axis
 };
 
-/// An <svg> element of its own size, with axes, ticks and a legend. Without any point: axes of 0
-/// to 1.
+/// An <svg> element of its own size, with axes from tick to tick and, below them, a legend of the
+/// series that have a label. Without any point: axes of 0 to 1.
 std::string RenderSvg(const SvgPlot& plot);
 
 }  // namespace isocenter::imaging

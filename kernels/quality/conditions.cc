@@ -153,7 +153,7 @@ absl::Status CheckIsATest(absl::string_view name_of_baseline, const Conditions& 
 
 std::string UncorrectedText(const Conditions& conditions) {
   if (IsCorrected(conditions)) return "";
-  return "the frames were corrected with no calibration set: Hounsfield units, uniformity and "
+  return "the frames were not corrected (no calibration set): Hounsfield units, uniformity and "
          "noise are those of raw counts, and say nothing of scans that are corrected";
 }
 

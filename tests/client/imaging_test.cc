@@ -13,6 +13,7 @@
 #include "client/imaging/planes.h"
 #include "client/imaging/preview_image.h"
 #include "client/imaging/resample.h"
+#include "client/imaging/sheet_marks.h"
 #include "tests/client/test_files.h"
 
 namespace isocenter::imaging {
@@ -69,9 +70,9 @@ TEST(Difference, RegionsCountWhatTheyHold) {
   // One voxel 20 mm from the isocentre along z differs: in the spheres, not in the slab.
   volume.voxels[(24 * 41 + 20) * 41 + 20] = -8;
   truth.voxels[0] = std::numeric_limits<float>::quiet_NaN();
-  DifferenceMeter meter;
-  meter.Add(grid, 0, volume.view().slices(0, 20), truth.view().slices(0, 20));
-  meter.Add(grid, 20, volume.view().slices(20, 21), truth.view().slices(20, 21));
+  DifferenceMeter meter(grid);
+  meter.Add(0, volume.view().slices(0, 20), truth.view().slices(0, 20));
+  meter.Add(20, volume.view().slices(20, 21), truth.view().slices(20, 21));
   const auto& regions = meter.regions();
   ASSERT_EQ(regions.size(), 4u);
   EXPECT_EQ(regions[0].name, "central slab");
@@ -83,6 +84,31 @@ TEST(Difference, RegionsCountWhatTheyHold) {
   EXPECT_DOUBLE_EQ(regions[1].rmse(), 8 / std::sqrt(925.0));
   EXPECT_EQ(regions[2].largest, 8);
   EXPECT_EQ(regions[3].voxels, 41 * 41 * 41 - 1);
+  for (int region = 0; region < 3; ++region) EXPECT_EQ(regions[region].covered(), 1) << region;
+  EXPECT_NEAR(regions[3].covered(), 1, 1e-4);
+}
+
+TEST(Difference, RegionsKnowWhatTheVolumeHasOfThem) {
+  const auto covered = [](const VolumeGrid& grid) {
+    const std::vector<float> voxels(grid.voxels(), 0);
+    DifferenceMeter meter(grid);
+    meter.Add(0, {voxels.data(), grid.shape()}, {voxels.data(), grid.shape()});
+    std::vector<double> shares;
+    for (const RegionDifference& region : meter.regions()) shares.push_back(region.covered());
+    return shares;
+  };
+  // The half above x = 0, of all regions.
+  VolumeGrid half = CenteredGrid(30, 60, 60, {4, 4, 4});
+  half.origin.x = 2;
+  EXPECT_THAT(covered(half), testing::ElementsAre(0.5, 0.5, 0.5, 1));
+  // A cube of 20 mm, 8000 mm³: of the slab of 226195 mm³, of the spheres of 113097 and 904779 mm³.
+  EXPECT_THAT(covered(CenteredGrid(40, 40, 40, {0.5, 0.5, 0.5})),
+              testing::ElementsAre(testing::DoubleNear(8000. / 226195, 1e-3),
+                                   testing::DoubleNear(8000. / 113097, 1e-3),
+                                   testing::DoubleNear(8000. / 904779, 1e-4), 1));
+  VolumeGrid beside = CenteredGrid(8, 8, 8, {1, 1, 1});
+  beside.origin.x = 100;
+  EXPECT_THAT(covered(beside), testing::ElementsAre(0, 0, 0, 1));
 }
 
 TEST(Window, MapsItsEdgesToBlackAndWhite) {
@@ -161,6 +187,48 @@ TEST(Label, IsTheSameInAnySize) {
   EXPECT_NEAR(share(48) / share(96), 1, 0.05);
 }
 
+TEST(Planes, SayWhichSideOfThePatientIsWhere) {
+  const auto sides = [](const VolumeGrid& grid, Plane plane) {
+    const PlaneSides at = SidesOf(grid, plane);
+    return at.left + " " + at.right + " " + at.top + " " + at.bottom;
+  };
+  VolumeGrid grid = CenteredGrid(2, 2, 2, {1, 1, 1});
+  EXPECT_EQ(sides(grid, Plane::kAxial), "R L A P");
+  EXPECT_EQ(sides(grid, Plane::kCoronal), "R L H F");
+  EXPECT_EQ(sides(grid, Plane::kSagittal), "A P H F");
+  // Prone: turned by 180 degrees around the body.
+  grid.direction = {-1, 0, 0, 0, -1, 0, 0, 0, 1};
+  EXPECT_EQ(sides(grid, Plane::kAxial), "L R P A");
+  // Turned by 30 degrees: the rows go to the left and, less, to the back.
+  const double s = 0.5, c = std::sqrt(0.75);
+  grid.direction = {c, -s, 0, s, c, 0, 0, 0, 1};
+  EXPECT_EQ(sides(grid, Plane::kAxial), "RA LP AL PR");
+}
+
+TEST(SheetMarks, ABarIsAsLongAsItSays) {
+  EXPECT_EQ(ScaleBarMm(57.5), 50);
+  EXPECT_EQ(ScaleBarMm(49), 20);
+  EXPECT_EQ(ScaleBarMm(10), 10);
+  EXPECT_NEAR(ScaleBarMm(0.064), 0.05, 1e-12);
+  GrayImage image(300, 20, 0);
+  const int end = DrawScaleBar(image, 10, 2, 50, 0.5, 255, 12);
+  const auto row = image.pixels.begin() + 8 * image.width;  // the bar's
+  EXPECT_EQ(std::count(row, row + 112, 255), 100);
+  EXPECT_EQ(row[9], 0);
+  EXPECT_EQ(row[10], 255);
+  EXPECT_EQ(end, 110 + 6 + LabelWidth("50 mm", 12));
+}
+
+TEST(SheetMarks, GreysGoFromBlackToWhite) {
+  const Window window{.center = 0, .width = 100};
+  GrayImage image(300, 12, 77);
+  EXPECT_EQ(DrawGrayBar(image, 0, 0, window, 255, 12), GrayBarWidth(window, 12));
+  const auto first = image.pixels.begin() + LabelWidth("-50", 12) + 6;
+  EXPECT_TRUE(std::is_sorted(first, first + 96));
+  EXPECT_LT(first[0], 3);
+  EXPECT_GT(first[95], 252);
+}
+
 TEST(ContactSheet, HasOneRowPerVolume) {
   const Volume volume = Ramp(CenteredGrid(8, 8, 8, {1, 1, 1}));
   const SliceIndex at = MiddleSlices(volume.grid);
@@ -170,6 +238,9 @@ TEST(ContactSheet, HasOneRowPerVolume) {
   EXPECT_EQ(one.width, three.width);
   EXPECT_GT(three.height, 2 * one.height);
   EXPECT_GT(one.width, 3 * 400);
+  // Where a row is from is told: else the caption is shorter.
+  EXPECT_NE(RenderSheet({{"A", &volume, {}, "a.mha"}}, at).pixels, one.pixels);
+  EXPECT_GT(RenderSheet({{"A", &volume, {}, std::string(200, 'a')}}, at).width, one.width);
 }
 
 v1::PreviewPlane PlaneOf(v1::PlaneOrientation orientation, uint32_t columns,
@@ -190,13 +261,35 @@ TEST(Preview, PlanesStandSideBySideInSquarePixels) {
   *preview.add_plane() = PlaneOf(v1::PLANE_ORIENTATION_CORONAL, 1, {-1000, 1000}, 1, 2);
   const auto image = PreviewImage(preview, {.center = 0, .width = 2000});
   ASSERT_TRUE(image.ok()) << image.status();
-  ASSERT_EQ(image->width, 3);
-  ASSERT_EQ(image->height, 4);
+  constexpr int kNames = 16;  // pixels above
+  const int coronal = LabelWidth("axial", 10);
+  ASSERT_EQ(image->width, coronal + LabelWidth("coronal", 10));
+  ASSERT_EQ(image->height, kNames + 4);
+  const auto rows = [&](int left, int width) {
+    std::vector<std::vector<int>> all;
+    for (int y = kNames; y < image->height; ++y) {
+      const auto begin = image->pixels.begin() + y * image->width + left;
+      all.emplace_back(begin, begin + width);
+    }
+    return all;
+  };
+  EXPECT_THAT(rows(0, 3), testing::ElementsAre(
+                              testing::ElementsAre(0, 128, 0), testing::ElementsAre(255, 255, 0),
+                              testing::ElementsAre(0, 0, 0), testing::ElementsAre(0, 0, 0)));
   // The coronal plane's rows are twice as high, and its last one is above.
-  EXPECT_EQ(image->pixels, (std::vector<uint8_t>{0, 128, 255,    //
-                                                 255, 255, 255,  //
-                                                 0, 0, 0,        //
-                                                 0, 0, 0}));
+  EXPECT_THAT(rows(coronal, 1),
+              testing::ElementsAre(testing::ElementsAre(255), testing::ElementsAre(255),
+                                   testing::ElementsAre(0), testing::ElementsAre(0)));
+  // Ink above each plane: its name.
+  const auto ink = [&](int left, int right) {
+    int pixels = 0;
+    for (int y = 0; y < kNames; ++y) {
+      for (int x = left; x < right; ++x) pixels += image->at(x, y) > 128;
+    }
+    return pixels;
+  };
+  EXPECT_GT(ink(0, coronal), 20);
+  EXPECT_GT(ink(coronal, image->width), 30);
 }
 
 TEST(Preview, PlanesThatAreNotWhatTheySayAreRefused) {

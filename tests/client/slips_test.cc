@@ -518,7 +518,9 @@ TEST(Slips, ThatSpoilAScanOrAVolumeAreWarnedOf) {
       RunCommand({"reconstruct", bundle, "--out", volume, "--grid", "8x8x8", "--voxel-mm", "50"});
   EXPECT_EQ(blank.exit_code, 0) << blank.err;
   EXPECT_THAT(blank.err, HasSubstr("in 3 of 3 frames, of which the first is frame 0, all pixels"));
-  EXPECT_THAT(blank.err, HasSubstr("warning: --voxel-mm is 50; usual is 0.01 to 10"));
+  EXPECT_THAT(
+      blank.err,
+      HasSubstr("warning: the voxels of --grid are 50 x 50 x 50 mm; plausible is 0.01 to 10"));
   EXPECT_THAT(blank.err, Not(HasSubstr("--mu-water")));
   EXPECT_THAT(
       RunCommand({"reconstruct", bundle, "--out", volume, "--overwrite", "--mu-water", "0.05"}).err,

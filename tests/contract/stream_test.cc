@@ -345,6 +345,17 @@ TEST_F(StreamTest, AGridWhoseCornerIsAtTheIsocentreIsWarnedOfBeforeTheFirstFrame
   EXPECT_THAT(told.text(), ::testing::HasSubstr("is grid.centered to be true?"));
 }
 
+TEST_F(StreamTest, VoxelsOfNoMillimetresAreAWarningOfTheJob) {
+  v1::AcquisitionHeader header = SmallHeader();
+  header.mutable_grid()->set_spacing_x_mm(0.004);
+  const auto call = Begin(HeaderMessage(header));
+  EXPECT_TRUE(call->ReadUntil([](const v1::AcquireResponse& response) {
+    return response.warning().kind() == v1::WARNING_KIND_IMPLAUSIBLE_HEADER &&
+           response.warning().text().find("the voxels of grid are 0.004 x 4 x 4 mm") !=
+               std::string::npos;
+  }));
+}
+
 TEST_F(StreamTest, ADamagedFrameIsSentAgain) {
   auto call = Begin();
   ASSERT_TRUE(call->Write(0, 2));

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_format.h"
 #include "client/cli/output/warnings.h"
 #include "client/flags/wrong_usage.h"
 #include "client/formats/acquisition_input.h"
@@ -13,14 +12,6 @@
 #include "kernels/geometry/trajectory.h"
 
 namespace isocenter::cli {
-namespace {
-
-// Pixels of 0.1 to 0.4 mm, magnified 1.5 times, are 0.07 to 0.3 mm at the isocentre; micro-CT has a
-// fifth of that. Beyond 10 mm a head is 20 voxels wide. Outside is rather a slip of the unit.
-constexpr double kLeastUsualVoxelMm = 0.01;
-constexpr double kMostUsualVoxelMm = 10;
-
-}  // namespace
 
 flags::Option AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags) {
   command
@@ -73,12 +64,6 @@ absl::StatusOr<std::optional<VolumeGrid>> ChosenGrid(const AcquisitionFlags& fla
   }
   if (flags.grid.empty()) return std::nullopt;
   const double s = flags.voxel_mm;
-  if (s < kLeastUsualVoxelMm || s > kMostUsualVoxelMm) {
-    PrintWarnings(std::vector<std::string>{absl::StrFormat(
-        "--voxel-mm is %g; usual is %g to %g, in millimetres: detectors of C-arms resolve nothing "
-        "finer, and what is coarser hides what is looked for",
-        s, kLeastUsualVoxelMm, kMostUsualVoxelMm)});
-  }
   return CenteredGrid(flags.grid[0], flags.grid[1], flags.grid[2], {s, s, s});
 }
 

@@ -30,8 +30,7 @@ flags::Option AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flag
 absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(
     const AcquisitionFlags& flags);
 
-/// The grid of --grid and --voxel-mm, centred at the isocentre, or nothing without them; warns on
-/// stderr of voxels that hardly anybody means. Errors:
+/// The grid of --grid and --voxel-mm, centred at the isocentre, or nothing without them. Errors:
 /// INVALID_ARGUMENT when only one of them is given.
 absl::StatusOr<std::optional<VolumeGrid>> ChosenGrid(const AcquisitionFlags& flags);
 

@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/qa/figure_name.h"
+#include "client/cli/qa/html_table.h"
 #include "client/formats/png_image.h"
 #include "client/imaging/planes.h"
 #include "client/imaging/svg_plot.h"
@@ -25,12 +26,15 @@ using quality::FrequencyCurve;
 
 constexpr char kStyle[] =
     "body{font:14px/1.45 system-ui,sans-serif;max-width:1000px;margin:24px auto;padding:0 "
-    "16px;color:#1b1f24}h1{font-size:22px}h2{font-size:17px;margin-top:28px}table{border-collapse:"
-    "collapse}td,th{padding:3px 12px 3px 0;text-align:left;border-bottom:1px solid "
-    "#ddd}td.n{text-align:right;font-variant-numeric:tabular-nums}.pass{color:#1b7a3a}.fail{color:"
-    "#b3261e;font-weight:600}svg text{font:11px system-ui,sans-serif}svg text.title{font-weight:"
-    "600;font-size:12px}.grid{stroke:#e3e6ea}figure{display:inline-block;margin:8px 16px 8px "
-    "0}figcaption{font-size:12px;color:#555}.plot{margin:4px 8px 4px 0}";
+    "16px;color:#1b1f24}h1{font-size:22px;overflow-wrap:anywhere}h2{font-size:17px;margin-top:28px}"
+    ".table{overflow-x:auto}table{border-collapse:collapse}td,th{padding:3px 12px 3px "
+    "0;text-align:left;vertical-align:top;border-bottom:1px solid #ddd}th[scope=row]{font-weight:"
+    "400}code{font-size:11px;color:#555}td.n{text-align:right;font-variant-numeric:tabular-nums}"
+    ".pass{color:#1b7a3a}.fail{color:#b3261e;font-weight:600}svg text{font:11px "
+    "system-ui,sans-serif}svg text.title{font-weight:600;font-size:12px}.grid{stroke:#e3e6ea}"
+    "figure{display:inline-block;max-width:100%;margin:8px 16px 8px "
+    "0}figcaption{font-size:12px;color:#555}svg{max-width:100%;height:auto}.plot{margin:4px 8px "
+    "4px 0}";
 
 std::string Image(const std::string& png) {
   return absl::StrCat("data:image/png;base64,", absl::Base64Escape(png));
@@ -53,10 +57,11 @@ absl::StatusOr<std::string> SlicePicture(const Report& report, double z,
   ISO_ASSIGN_OR_RETURN(const std::string png, formats::EncodePng(image));
   const double shown = 380, high = shown * grid.ny * grid.spacing.y / (grid.nx * grid.spacing.x);
   std::string out = absl::StrFormat(
-      "<figure><svg width=\"%.0f\" height=\"%.0f\" viewBox=\"-0.5 -0.5 %d %d\" "
+      "<figure><svg width=\"%.0f\" height=\"%.0f\" style=\"aspect-ratio:%.4g\" "
+      "viewBox=\"-0.5 -0.5 %d %d\" "
       "preserveAspectRatio=\"none\"><image x=\"-0.5\" y=\"-0.5\" width=\"%d\" height=\"%d\" "
       "preserveAspectRatio=\"none\" href=\"%s\"/>",
-      shown, high, grid.nx, grid.ny, grid.nx, grid.ny, Image(png));
+      shown, high, shown / high, grid.nx, grid.ny, grid.nx, grid.ny, Image(png));
   for (const PhantomModule* module : modules) {
     const Vec3 at = grid.WorldToVoxel(placement.ToWorld(module->center));
     absl::StrAppendFormat(
@@ -91,15 +96,45 @@ PlotSeries Curve(std::string label, const FrequencyCurve& curve) {
   return {.label = std::move(label), .x = curve.frequencies, .y = curve.values};
 }
 
+/// Of which no figure is followed.
+PlotSeries Unfollowed(const std::string& label, const FrequencyCurve& curve) {
+  PlotSeries series = Curve(label + ", not followed", curve);
+  series.dashed = true;
+  return series;
+}
+
+/// Why of two curves of one sharpness the one counts, and the other does not.
+std::string NotFollowed(const quality::PhantomStudy& study) {
+  constexpr char kOthers[] = "; the edge's and the sphere's are what is followed and judged";
+  HtmlTable table("Not followed", {"transfer function", "why"});
+  if (study.wire) {
+    table.AddRow("wire", {{absl::StrCat("by how much its figures differ between scans of one "
+                                        "system is not known, and a tolerance would be a guess",
+                                        kOthers)}});
+  }
+  if (study.low_edge) {
+    table.AddRow("edge of " + study.low_edge->name,
+                 {{absl::StrCat("by how much that of the least contrast differs from room to room "
+                                "is not known",
+                                kOthers)}});
+  }
+  return table.Text();
+}
+
 std::string Sharpness(const quality::PhantomStudy& study) {
   SvgPlot mtf{.title = "Modulation transfer", .x_label = "1/mm", .y_label = "MTF"};
-  if (study.edge) mtf.series.push_back(Curve(study.edge->name, study.edge->transfer.mtf));
-  if (study.low_edge)
-    mtf.series.push_back(Curve(study.low_edge->name, study.low_edge->transfer.mtf));
-  if (study.wire) mtf.series.push_back(Curve("wire", study.wire->mtf));
+  if (study.edge) {
+    mtf.series.push_back(
+        Curve(absl::StrCat("edge of ", study.edge->name, ", followed"), study.edge->transfer.mtf));
+  }
   if (study.sphere) {
-    mtf.series.push_back(Curve("sphere", study.sphere->in_plane));
-    mtf.series.push_back(Curve("across slices", study.sphere->axial));
+    mtf.series.push_back(Curve("sphere, in slices, followed", study.sphere->in_plane));
+    mtf.series.push_back(Curve("sphere, across slices, followed", study.sphere->axial));
+  }
+  if (study.wire) mtf.series.push_back(Unfollowed("wire", study.wire->mtf));
+  if (study.low_edge) {
+    mtf.series.push_back(
+        Unfollowed(absl::StrCat("edge of ", study.low_edge->name), study.low_edge->transfer.mtf));
   }
   SvgPlot slices{.title = "Slice sensitivity", .x_label = "mm", .y_label = "relative"};
   if (study.sphere) slices.series.push_back(Curve("sphere", study.sphere->slice_sensitivity));
@@ -169,78 +204,68 @@ std::string Linearity(const quality::PhantomStudy& study) {
 }
 
 std::string Detection(const quality::PhantomStudy& study) {
-  if (study.tasks.empty()) return "";
-  std::string out =
-      "<h2>Detectability</h2>\n<table><tr><th>disc<th>contrast<th>d′, eye<th>d′, not "
-      "prewhitened<th>d′, ideal</tr>\n";
+  HtmlTable table("Detectability",
+                  {"disc", "contrast", "d′, eye", "d′, not prewhitened", "d′, ideal"});
+  const auto number = [](double value) { return HtmlCell{absl::StrFormat("%.2f", value), "n"}; };
   for (const quality::TaskFigures& each : study.tasks) {
-    absl::StrAppendFormat(&out,
-                          "<tr><td>%g mm<td class=n>%g HU<td class=n>%.2f<td class=n>%.2f<td "
-                          "class=n>%.2f</tr>\n",
-                          each.task.size_mm, each.task.contrast, each.index.with_eye,
-                          each.index.non_prewhitening, each.index.prewhitening);
+    table.AddRow(absl::StrFormat("%g mm", each.task.size_mm),
+                 {{absl::StrFormat("%g HU", each.task.contrast), "n"},
+                  number(each.index.with_eye),
+                  number(each.index.non_prewhitening),
+                  number(each.index.prewhitening)});
   }
-  return out + "</table>\n";
+  return table.Text();
 }
 
-/// By how a figure's name ends; those of none are ratios.
-const char* UnitOf(absl::string_view figure) {
-  if (absl::EndsWith(figure, "_per_mm")) return "1/mm";
-  if (absl::EndsWith(figure, "_hu")) return "HU";
-  return absl::EndsWith(figure, "_mm") ? "mm" : "";
+/// What is not known is a dash.
+HtmlCell Number(const std::optional<double>& value) {
+  return {value ? absl::StrFormat("%.5g", *value) : "—", "n"};
+}
+
+HtmlCell WordFor(const quality::Verdict& verdict) {
+  if (verdict.passed()) return {"passed", "pass"};
+  if (verdict.not_comparable.empty()) return {"not passed", "fail"};
+  return {absl::StrCat("not comparable: ", verdict.not_comparable), "fail"};
 }
 
 std::string Figures(const Report& report) {
-  std::string out = "<h2>Figures</h2>\n<table><tr><th>figure<th>unit<th>value";
   if (report.verdicts.empty()) {
-    out += "</tr>\n";
+    HtmlTable table("Figures", {"figure", "value"});
     for (const quality::Measure& measure : report.measures) {
-      absl::StrAppendFormat(&out, "<tr><td>%s<td>%s<td class=n>%.5g</tr>\n",
-                            EscapeMarkup(measure.name), UnitOf(measure.name), measure.value);
+      table.AddNamedRow(FigureName(measure.name), measure.name, {Number(measure.value)});
     }
-    return out + "</table>\n";
+    return table.Text();
   }
-  out += "<th>baseline<th>tolerance<th>verdict</tr>\n";
+  HtmlTable table("Figures", {"figure", "value", "baseline", "tolerance", "verdict"});
   for (const quality::Verdict& verdict : report.verdicts) {
-    absl::StrAppendFormat(
-        &out, "<tr><td>%s<td>%s<td class=n>%s<td class=n>%.5g<td class=n>±%.3g<td class=%s</tr>\n",
-        EscapeMarkup(verdict.name), UnitOf(verdict.name),
-        verdict.value ? absl::StrFormat("%.5g", *verdict.value) : "—", verdict.baseline,
-        verdict.tolerance,
-        verdict.passed() ? "pass>passed"
-        : verdict.not_comparable.empty()
-            ? "fail>not passed"
-            : absl::StrCat("fail>not comparable: ", EscapeMarkup(verdict.not_comparable)));
+    table.AddNamedRow(FigureName(verdict.name), verdict.name,
+                      {Number(verdict.value),
+                       Number(verdict.baseline),
+                       {absl::StrFormat("±%.3g", verdict.tolerance), "n"},
+                       WordFor(verdict)});
   }
-  return out + "</table>\n";
+  return table.Text();
 }
 
 std::string Limits(const Report& report) {
-  if (report.limits.empty()) return "";
-  const auto side = [](const std::optional<double>& bound) {
-    return bound ? absl::StrFormat("%.5g", *bound) : std::string("—");
-  };
-  std::string out =
-      "<h2>Limits</h2>\n<table><tr><th>figure<th>unit<th>value<th>min<th>max<th>verdict</tr>\n";
+  HtmlTable table("Limits", {"figure", "value", "min", "max", "verdict"});
   for (const quality::LimitVerdict& verdict : report.limits) {
-    absl::StrAppendFormat(
-        &out, "<tr><td>%s<td>%s<td class=n>%s<td class=n>%s<td class=n>%s<td class=%s</tr>\n",
-        EscapeMarkup(verdict.limit.name), UnitOf(verdict.limit.name), side(verdict.value),
-        side(verdict.limit.least), side(verdict.limit.most),
-        verdict.passed() ? "pass>passed"
-        : verdict.value  ? "fail>not passed"
-                         : "fail>not measured");
+    const HtmlCell word = verdict.passed() ? HtmlCell{"passed", "pass"}
+                          : verdict.value  ? HtmlCell{"not passed", "fail"}
+                                           : HtmlCell{"not measured", "fail"};
+    table.AddNamedRow(
+        FigureName(verdict.limit.name), verdict.limit.name,
+        {Number(verdict.value), Number(verdict.limit.least), Number(verdict.limit.most), word});
   }
-  return out + "</table>\n";
+  return table.Text();
 }
 
 /// Under which conditions the scan was made; what is not known is said.
 std::string ConditionsTable(const Report& report) {
   const quality::Conditions& told = report.conditions;
-  std::string out = "<h2>Scan</h2>\n<table>\n";
+  HtmlTable table("Scan", {});
   const auto row = [&](const char* name, const std::string& value) {
-    absl::StrAppend(&out, "<tr><td>", name, "<td>",
-                    value.empty() ? "not known" : EscapeMarkup(value), "</tr>\n");
+    table.AddRow(name, {{value.empty() ? "not known" : value}});
   };
   row("room", told.station);
   row("acquired",
@@ -254,18 +279,15 @@ std::string ConditionsTable(const Report& report) {
   row("calibration set", told.calibration);
   row("frames", told.frames);
   row("measured by", absl::StrCat("isocenter ", report.version));
-  return out + "</table>\n";
+  return table.Text();
 }
 
-/// Names and reasons, if there are any.
+/// Figures and reasons, if there are any.
 std::string Reasons(const char* heading,
                     const std::vector<std::pair<std::string, std::string>>& list) {
-  if (list.empty()) return "";
-  std::string out = absl::StrCat("<h2>", heading, "</h2>\n<table>\n");
-  for (const auto& [name, why] : list) {
-    absl::StrAppend(&out, "<tr><td>", EscapeMarkup(name), "<td>", EscapeMarkup(why), "</tr>\n");
-  }
-  return out + "</table>\n";
+  HtmlTable table(heading, {"figure", "why"});
+  for (const auto& [name, why] : list) table.AddNamedRow(FigureName(name), name, {{why}});
+  return table.Text();
 }
 
 std::string Heading(const Report& report) {
@@ -295,12 +317,14 @@ absl::StatusOr<std::string> RenderReport(const Report& report) {
   ISO_ASSIGN_OR_RETURN(const std::string pictures, Pictures(report));
   ISO_ASSIGN_OR_RETURN(const std::string noise, Noise(report.study));
   return absl::StrCat(
-      "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Image quality</title>"
+      "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width\"><title>Image quality</title>"
       "<style>",
       kStyle, "</style>\n", Heading(report), ConditionsTable(report), Figures(report),
       Limits(report), Reasons("Not judged", report.not_judged),
-      Reasons("Not measured", report.study.unmeasured), Sharpness(report.study), noise,
-      Linearity(report.study), Detection(report.study), pictures, "</html>\n");
+      Reasons("Not measured", report.study.unmeasured), NotFollowed(report.study),
+      Sharpness(report.study), noise, Linearity(report.study), Detection(report.study), pictures,
+      "</html>\n");
 }
 
 }  // namespace isocenter::cli

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "client/cli/output/warnings.h"
 #include "client/cli/reconstruct/flag_checks.h"
 #include "client/cli/reconstruct/report.h"
 #include "client/formats/destination.h"
@@ -12,6 +13,7 @@
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/fan_beam.h"
+#include "proto/wire/plausible.h"
 
 namespace isocenter::cli {
 namespace {
@@ -49,6 +51,7 @@ absl::Status ReconstructFanBeamScan(const ReconstructOptions& options, ops::Devi
   formats::Volume volume{.facts = {.unit = "HU"}};
   ISO_ASSIGN_OR_RETURN(volume.grid, GridOf(options, scan));
   ISO_RETURN_IF_ERROR(ValidateGrid(volume.grid));
+  PrintWarnings(wire::ImplausibleGrid("--grid", volume.grid, {}, {}));
   const int64_t bytes = volume.grid.voxels() * static_cast<int64_t>(sizeof(float));
   ISO_RETURN_IF_ERROR(CheckAvailableMemory(
       absl::StrCat("a volume of ", volume.grid.nx, "x", volume.grid.ny, "x", volume.grid.nz),

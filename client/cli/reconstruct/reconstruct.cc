@@ -42,6 +42,7 @@
 #include "kernels/recon/iterative/surroundings.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/rings.h"
+#include "proto/wire/plausible.h"
 
 namespace isocenter::cli {
 namespace {
@@ -126,6 +127,12 @@ absl::StatusOr<Scan> OpenScan(const ReconstructOptions& options) {
   ISO_ASSIGN_OR_RETURN(scan.position, PatientPositionOf(scan.source->header()));
   ISO_ASSIGN_OR_RETURN(scan.grid, GridOf(options, scan.acquisition));
   ISO_RETURN_IF_ERROR(ValidateGrid(scan.grid));
+  if (!options.acquisition.grid.empty()) {
+    for (std::string& doubt : wire::ImplausibleGrid(
+             "--grid", scan.grid, scan.acquisition.trajectory, scan.acquisition.detector)) {
+      scan.warnings.push_back(std::move(doubt));
+    }
+  }
   if (!options.rings) return scan;
   if (const absl::Status legal = recon::CheckRingVoxels(scan.grid); !legal.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--rings: ", legal.message()));

@@ -109,6 +109,19 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header, bool is_new) {
   return mistakes.AsStatus();
 }
 
+/// Of the grid that the protocol has fixed.
+void AddDoubts(const config::Protocol& protocol, pipeline::AcquisitionRequest& request) {
+  constexpr char kField[] = "the protocol's grid.fixed";
+  if (auto corner = wire::CornerAtIsocenter(kField, protocol.description.grid().fixed())) {
+    request.implausible.push_back(*std::move(corner));
+  }
+  const recon::Acquisition& acquisition = request.acquisition;
+  for (std::string& doubt : wire::ImplausibleGrid(kField, *protocol.fixed_grid,
+                                                  acquisition.trajectory, acquisition.detector)) {
+    request.implausible.push_back(std::move(doubt));
+  }
+}
+
 /// `max_message_bytes`: unset for an acquisition that was accepted before, whatever is legal now.
 absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHeader& header,
                                                        const config::Protocol& protocol,
@@ -170,9 +183,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
     request.names_grid = true;
   } else if (protocol.fixed_grid) {
     request.grid = *protocol.fixed_grid;
-    const auto doubt =
-        wire::CornerAtIsocenter("the protocol's grid.fixed", protocol.description.grid().fixed());
-    if (doubt && max_message_bytes) request.implausible.push_back(*doubt);
+    if (max_message_bytes) AddDoubts(protocol, request);
   } else {
     request.grid = pipeline::AutoGridSize{protocol.auto_grid_size};
   }

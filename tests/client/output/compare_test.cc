@@ -86,6 +86,29 @@ TEST(Compare, WarnsOfAttenuationOfOtherAxesAndOfLittleThatIsShared) {
   EXPECT_THAT(nlohmann::json::parse(outcome.out)["warnings"], SizeIs(3));
 }
 
+/// Figures of a splinter are not those of the region that it lies in.
+TEST(Compare, GivesNoFiguresOfRegionsThatTheVolumeHasNot) {
+  TemporaryDirectory directory;
+  const std::string file = directory / "v.mha";
+  formats::Volume ball = Ball(0, -1000);
+  ball.facts.unit = "HU";
+  ASSERT_TRUE(formats::WriteMetaImage(file, ball).ok());
+  const Outcome outcome = RunCommand({"compare", file, "--phantom", "cylinder", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  // Of a cube of 32 mm: 20480 of 226195 mm³ of the slab, 32768 of 113097 and 904779 mm³ of spheres.
+  EXPECT_THAT(outcome.err,
+              testing::ContainsRegex(
+                  "has 9[.0-9]* % of the central slab .no figures., (28|29)[.0-9]* % of the sphere "
+                  "30 mm .no figures., 3.6[0-9]* % of the sphere 60 mm .no figures.;"));
+  const auto regions = nlohmann::json::parse(outcome.out)["regions"];
+  EXPECT_NEAR(regions["sphere_30_mm"]["covered"], 0.29, 0.005);
+  EXPECT_FALSE(regions["sphere_30_mm"].contains("rmse_hu"));
+  EXPECT_EQ(regions["whole"]["covered"], 1);
+  EXPECT_TRUE(regions["whole"].contains("rmse_hu"));
+  const Outcome table = RunCommand({"compare", file, "--phantom", "cylinder"});
+  EXPECT_THAT(table.out, testing::ContainsRegex("sphere 60 mm +4096 +3.6[0-9]* % +- +- +-"));
+}
+
 /// Volumes whose files tell the unit are compared without a word about it; another unit is told.
 TEST(Compare, KnowsTheUnitThatFilesTell) {
   TemporaryDirectory directory;

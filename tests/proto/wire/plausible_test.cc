@@ -67,6 +67,43 @@ TEST(Plausible, AGridHasItsCornerSomewhereElse) {
   EXPECT_THAT(grid([](auto& g) { g.set_nz(1); }), IsEmpty()) << "a plane may begin anywhere";
 }
 
+std::vector<std::string> GridDoubts(int voxels, double spacing_mm) {
+  v1::AcquisitionHeader header = Plausible();
+  v1::VolumeGrid& grid = *header.mutable_grid();
+  grid.set_nx(voxels), grid.set_ny(voxels), grid.set_nz(voxels);
+  grid.set_spacing_x_mm(spacing_mm), grid.set_spacing_y_mm(spacing_mm);
+  grid.set_spacing_z_mm(spacing_mm);
+  grid.set_centered(true);
+  return ImplausibleFields(header, Orbit(100), kNow);
+}
+
+TEST(Plausible, AGridHasVoxelsOfMillimetres) {
+  EXPECT_THAT(GridDoubts(512, 0.35), IsEmpty());
+  EXPECT_THAT(GridDoubts(2000, 0.01), IsEmpty());
+  EXPECT_THAT(
+      GridDoubts(64, 0.004),
+      ElementsAre(HasSubstr("the voxels of grid are 0.004 x 0.004 x 0.004 mm; plausible is 0.01 to "
+                            "10 mm"),
+                  HasSubstr("grid is 0.256 x 0.256 x 0.256 mm, and the detector sees ")));
+  EXPECT_THAT(GridDoubts(20, 11), ElementsAre(HasSubstr("11 x 11 x 11 mm; plausible")));
+}
+
+TEST(Plausible, AGridIsAboutAsLargeAsWhatTheDetectorSees) {
+  // Orbit's detector is 252 mm between the centres of its outer columns: 155.7 mm are seen.
+  const Detector detector{.columns = 64, .rows = 48, .pitch_u_mm = 4, .pitch_v_mm = 4};
+  const auto doubts = [&](int voxels, double spacing) {
+    return ImplausibleGrid("grid", CenteredGrid(voxels, voxels, 1, {spacing, spacing, spacing}),
+                           Orbit(100), detector);
+  };
+  EXPECT_THAT(doubts(64, 0.05), IsEmpty()) << "3.2 mm";
+  EXPECT_THAT(doubts(64, 0.04),
+              ElementsAre(AllOf(HasSubstr("grid is 2.56 x 2.56 x 0.04 mm"), HasSubstr("sees"))));
+  EXPECT_THAT(doubts(64, 9), IsEmpty()) << "576 mm";
+  EXPECT_THAT(doubts(80, 9), ElementsAre(HasSubstr("grid is 720 x 720 x 9 mm")));
+  EXPECT_THAT(ImplausibleGrid("grid", CenteredGrid(80, 80, 1, {9, 9, 9}), {}, detector), IsEmpty())
+      << "nothing says what is seen";
+}
+
 TEST(Plausible, EachFieldIsNamedWithItsValueAndRange) {
   EXPECT_THAT(
       Doubts([](auto& h) { h.mutable_detector()->set_pitch_u_mm(5); }),
