@@ -111,8 +111,8 @@ absl::Status CheckVerification(const v1::CalibrationSet& set) {
   }
   ISO_RETURN_IF_ERROR(CheckText("verification.scan", seen.scan(), 0, 128));
   const double off = seen.tolerance_hu();
-  ISO_RETURN_IF_ERROR(CheckNumber("verification.tolerance_hu", off, kLeastToleranceHu,
-                                  kMostToleranceHu));
+  ISO_RETURN_IF_ERROR(
+      CheckNumber("verification.tolerance_hu", off, kLeastToleranceHu, kMostToleranceHu));
   for (const auto& [field, value, least, most] :
        {std::tuple("diameter_mm", seen.diameter_mm(), 30.0, 500.0),
         std::tuple("water_hu", seen.water_hu(), -off, off),

@@ -64,8 +64,9 @@ std::vector<std::string> EndStaleVerification(v1::CalibrationSet& set) {
   if (!set.has_verification() || wire::IsVerified(set)) return {};
   set.clear_verification();
   EraseFigures(kVerifyPart, set);
-  return {"the set was verified with other parts than it has now, and is not verified any more; "
-          "`isocenter calibrate verify` verifies it anew"};
+  return {
+      "the set was verified with other parts than it has now, and is not verified any more; "
+      "`isocenter calibrate verify` verifies it anew"};
 }
 
 void WarnOfUntold(const std::string& set_name, const SetFit& fit, const SweepSource& sweep) {

@@ -166,7 +166,8 @@ void AddCalibrateVerifyCommand(flags::Command calibrate) {
   command.Footer(
       "Example:\n"
       "  isocenter calibrate verify --scan water2 --diameter-mm 200 --into room3.isocal\n"
-      "Take another scan than the set was fitted to, with the cylinder some centimetres beside the\n"
+      "Take another scan than the set was fitted to, with the cylinder some centimetres beside "
+      "the\n"
       "axis, where lag shows. What changes a part of the set later ends it.");
   command.Add("--scan", options->scan, "scan of a cylinder of water, whole in the frames")
       .Required()
