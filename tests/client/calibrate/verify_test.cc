@@ -2,12 +2,11 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_replace.h"
 #include "client/formats/file.h"
-#include "nlohmann/json.hpp"
 #include "proto/wire/verification.h"
 #include "tests/client/calibrate/calibrate_fixture.h"
 
