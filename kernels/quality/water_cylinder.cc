@@ -35,7 +35,8 @@ void VisitCircle(const VolumeView& volume,
 /// What lies beside it, as a table does, is left out once its middle is known.
 absl::Status Find(const VolumeView& volume, double diameter_mm, WaterCylinder& found) {
   const VolumeGrid& grid = volume.grid;
-  for (const double reach : {1e9, 0.65 * diameter_mm, 0.5 * diameter_mm + kMostWallMm}) {
+  const double near = 0.5 * diameter_mm + 2 * kMostWallMm;
+  for (const double reach : {1e9, near, near}) {
     double count = 0, x = 0, y = 0;
     VisitCircle(volume, [&](double value, const Vec3& at) {
       if (!(value > kTissue) || std::hypot(at.x - found.x_mm, at.y - found.y_mm) > reach) return;
@@ -59,20 +60,20 @@ absl::Status Find(const VolumeView& volume, double diameter_mm, WaterCylinder& f
 
 absl::Status MeasureAir(const VolumeView& volume, double diameter_mm, WaterCylinder& found) {
   const double beyond = std::max(found.seen_mm, diameter_mm) / 2 + kMostWallMm;
-  double sum = 0;
-  int64_t voxels = 0;
+  std::vector<double> air;
   VisitCircle(volume, [&](double value, const Vec3& at) {
-    if (std::hypot(at.x - found.x_mm, at.y - found.y_mm) <= beyond) return;
-    sum += value;
-    ++voxels;
+    const bool beside = std::hypot(at.x - found.x_mm, at.y - found.y_mm) > beyond;
+    if (beside && std::isfinite(value)) air.push_back(value);
   });
-  if (voxels < kLeastRegionVoxels) {
+  if (static_cast<int64_t>(air.size()) < kLeastRegionVoxels) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "%d voxels of air are beside the cylinder; legal is %d at least, %g mm from it: take a "
         "thinner one",
-        voxels, kLeastRegionVoxels, kMostWallMm));
+        air.size(), kLeastRegionVoxels, kMostWallMm));
   }
-  found.air_hu = sum / static_cast<double>(voxels);
+  const auto middle = air.begin() + static_cast<std::ptrdiff_t>(air.size() / 2);
+  std::nth_element(air.begin(), middle, air.end());
+  found.air_hu = *middle;
   return absl::OkStatus();
 }
 
@@ -110,7 +111,7 @@ absl::StatusOr<WaterCylinder> MeasureWaterCylinder(const VolumeView& volume, dou
   const Rod water{
       .center = {found.x_mm, found.y_mm, grid.VoxelToWorld(0, 0, 0.5 * (grid.nz - 1)).z},
       .radius_mm = kWaterPart * diameter_mm / 2,
-      .half_height_mm = 0.5 * grid.nz * grid.spacing.z};
+      .half_height_mm = 0.49 * grid.nz * grid.spacing.z};
   ISO_ASSIGN_OR_RETURN(const RegionFigures all, MeasureRegion(volume, water));
   ISO_ASSIGN_OR_RETURN(const Uniformity regions, MeasureUniformity(volume, water));
   ISO_RETURN_IF_ERROR(MeasureAir(volume, diameter_mm, found));

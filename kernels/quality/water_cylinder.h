@@ -20,7 +20,7 @@ struct WaterCylinder {
   double water_hu = 0;        // mean of all water
   double cupping_hu = 0;      // the middle less the mean of four regions at the border
   double border_hu = 0;       // the one of these that is farthest from the middle, less the middle
-  double air_hu = 0;          // mean of the air beside it
+  double air_hu = 0;          // median of what is beside it
   double noise_hu = 0;        // standard deviation in the middle
   struct Point {
     double radius_mm = 0, mean_hu = 0;

@@ -16,13 +16,16 @@ namespace {
 
 using Part = v1::Verification::Part;
 
-bool OfSecondPasses(const std::string& part) { return part == "bone" || part == "scatter_model"; }
+/// Parts of second passes, and those that correct nothing.
+bool OfNoFirstVolume(const std::string& part) {
+  return part == "bone" || part == "scatter_model" || part == "geometry";
+}
 
 /// Of parts that a first volume is corrected with.
 std::vector<Part> PartsOf(const v1::CalibrationSet& set) {
   std::vector<Part> parts;
   for (const std::string& name : CalibrationParts(set)) {
-    if (OfSecondPasses(name)) continue;
+    if (OfNoFirstVolume(name)) continue;
     const auto* const field = v1::CalibrationSet::descriptor()->FindFieldByName(name);
     const std::string bytes = set.GetReflection()->GetMessage(set, field).SerializeAsString();
     Part& part = parts.emplace_back();
