@@ -9,8 +9,8 @@
 namespace isocenter::wire {
 
 /// What the figures of a verification may be off (HU): the tolerance's own range, and how many of
-/// it the air may, of which scatter and the filter's undershoot leave more than of water.
-inline constexpr double kLeastToleranceHu = 1, kMostToleranceHu = 30, kAirTolerances = 5;
+/// it the air may, of which scatter leaves more than of water.
+inline constexpr double kLeastToleranceHu = 1, kMostToleranceHu = 30, kAirTolerances = 2;
 
 /// Names all parts that a first volume is corrected with, with their checksums, in place of those
 /// that the set's verification has.

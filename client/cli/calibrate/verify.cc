@@ -177,7 +177,7 @@ void AddCalibrateVerifyCommand(flags::Command calibrate) {
       .Range(calibrate::kLeastDiameterMm, calibrate::kMostDiameterMm);
   command
       .Add("--tolerance-hu", options->tolerance_hu,
-           "what water, its cupping and its border may be off; air five times of it")
+           "what water, its cupping and its border may be off; air twice of it")
       .ShowDefault()
       .Range(wire::kLeastToleranceHu, wire::kMostToleranceHu);
   AddIntoFlags(command, options->set);

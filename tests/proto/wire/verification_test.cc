@@ -106,8 +106,8 @@ TEST(Verification, FiguresThatAreNotLegalAreRefused) {
   EXPECT_THAT(error([](auto& v) { v.set_water_hu(-11); }), HasSubstr("water_hu is -11; legal is"));
   EXPECT_THAT(error([](auto& v) { v.set_cupping_hu(10.5); }), HasSubstr("cupping_hu is 10.5"));
   EXPECT_THAT(error([](auto& v) { v.set_border_hu(-198); }), HasSubstr("border_hu is -198"));
-  EXPECT_THAT(error([](auto& v) { v.set_air_hu(-949); }),
-              HasSubstr("air_hu is -949; legal is -1050 to -950"));
+  EXPECT_THAT(error([](auto& v) { v.set_air_hu(-979); }),
+              HasSubstr("air_hu is -979; legal is -1020 to -980"));
   EXPECT_THAT(error([](auto& v) { v.set_noise_hu(-1); }), HasSubstr("noise_hu is -1; legal is 0"));
   EXPECT_THAT(error([](auto& v) { v.set_diameter_mm(0); }),
               HasSubstr("diameter_mm is 0; legal is 30 to 500"));
