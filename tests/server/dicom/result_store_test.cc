@@ -294,8 +294,9 @@ TEST_F(ResultStoreTest, ImagesSayWhatTheyWereCorrectedWith) {
   DcmFileFormat file;
   ASSERT_TRUE(file.loadFile(files.at(0).c_str()).good());
   DcmDataset& dataset = *file.getDataset();
-  EXPECT_THAT(String(dataset, DCM_ImageComments),
-              HasSubstr("; calibration room1_90kV, checksum 00c0ffee, verified, outside its validity"));
+  EXPECT_THAT(
+      String(dataset, DCM_ImageComments),
+      HasSubstr("; calibration room1_90kV, checksum 00c0ffee, verified, outside its validity"));
   DcmItem* system = nullptr;
   ASSERT_TRUE(dataset.findAndGetSequenceItem(DCM_ContributingEquipmentSequence, system).good());
   OFString date, time;
