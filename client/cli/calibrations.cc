@@ -44,18 +44,33 @@ std::string StateOf(const v1::KeptCalibration& kept) {
   return now < wire::TimeFromProto(kept.label().valid_until()) ? "valid" : "expired";
 }
 
+/// When a scan of water was last made of water with it. Matrices correct none.
+std::string VerifiedText(const v1::CalibrationSet& label) {
+  if (label.has_verification()) return LocalTime(label.verification().time());
+  return label.geometry_frames() > 0 ? "-" : "no";
+}
+
+nlohmann::ordered_json ToJson(const v1::Verification& seen) {
+  return {{"verify_time", JsonTime(seen.time())}, {"scan", seen.scan()},
+          {"diameter_mm", seen.diameter_mm()},    {"tolerance_hu", seen.tolerance_hu()},
+          {"water_hu", seen.water_hu()},          {"cupping_hu", seen.cupping_hu()},
+          {"border_hu", seen.border_hu()},        {"air_hu", seen.air_hu()},
+          {"noise_hu", seen.noise_hu()}};
+}
+
 std::string Parts(const v1::KeptCalibration& kept) { return absl::StrJoin(kept.part(), " "); }
 
 std::string Table(const std::vector<v1::KeptCalibration>& all) {
-  std::vector<TableRow> rows = {
-      {"NAME", "STATION", "MODE", "DETECTOR", "KV", "VALID UNTIL", "STATE", "CHECKSUM", "PARTS"}};
+  std::vector<TableRow> rows = {{"NAME", "STATION", "MODE", "DETECTOR", "KV", "VALID UNTIL",
+                                 "STATE", "VERIFIED", "CHECKSUM", "PARTS"}};
   for (const v1::KeptCalibration& kept : all) {
     const v1::CalibrationSet& label = kept.label();
     const double kv = label.tube_voltage_kv();
     rows.push_back({label.name(), label.station_name(), label.detector_mode(),
                     absl::StrCat(label.detector().columns(), "x", label.detector().rows()),
                     kv == 0 ? "any" : absl::StrCat(kv), LocalTime(label.valid_until()),
-                    StateOf(kept), absl::StrFormat("%08x", kept.crc32c()), Parts(kept)});
+                    StateOf(kept), VerifiedText(label), absl::StrFormat("%08x", kept.crc32c()),
+                    Parts(kept)});
   }
   return FormatTable(rows);
 }
@@ -67,20 +82,23 @@ nlohmann::ordered_json ToJson(const v1::KeptCalibration& kept) {
     quality.push_back(
         {{"name", figure.name()}, {"value", figure.value()}, {"unit", figure.unit()}});
   }
-  return {{"name", label.name()},
-          {"station_name", label.station_name()},
-          {"detector_mode", label.detector_mode()},
-          {"columns", label.detector().columns()},
-          {"rows", label.detector().rows()},
-          {"tube_voltage_kv", label.tube_voltage_kv()},
-          {"valid_from", JsonTime(label.valid_from())},
-          {"valid_until", JsonTime(label.valid_until())},
-          {"state", StateOf(kept)},
-          {"crc32c", absl::StrFormat("%08x", kept.crc32c())},
-          {"file_bytes", kept.file_bytes()},
-          {"parts", std::vector<std::string>(kept.part().begin(), kept.part().end())},
-          {"description", label.description()},
-          {"quality", quality}};
+  nlohmann::ordered_json json{
+      {"name", label.name()},
+      {"station_name", label.station_name()},
+      {"detector_mode", label.detector_mode()},
+      {"columns", label.detector().columns()},
+      {"rows", label.detector().rows()},
+      {"tube_voltage_kv", label.tube_voltage_kv()},
+      {"valid_from", JsonTime(label.valid_from())},
+      {"valid_until", JsonTime(label.valid_until())},
+      {"state", StateOf(kept)},
+      {"crc32c", absl::StrFormat("%08x", kept.crc32c())},
+      {"file_bytes", kept.file_bytes()},
+      {"parts", std::vector<std::string>(kept.part().begin(), kept.part().end())},
+      {"description", label.description()},
+      {"quality", quality}};
+  if (label.has_verification()) json["verification"] = ToJson(label.verification());
+  return json;
 }
 
 absl::Status List(const Options& options) {

@@ -12,6 +12,7 @@
 #include "proto/wire/calibration_file.h"
 #include "proto/wire/geometry.h"
 #include "proto/wire/illegal.h"
+#include "proto/wire/verification.h"
 
 namespace isocenter::wire {
 namespace {
@@ -214,6 +215,7 @@ void SetCorrections(const ops::Calibration& calibration, v1::CalibrationSet& set
 absl::StatusOr<ops::Calibration> CalibrationFromProto(v1::CalibrationSet set) {
   ISO_RETURN_IF_ERROR(CheckCalibrationLabel(set));
   ISO_RETURN_IF_ERROR(CheckParts(set));
+  ISO_RETURN_IF_ERROR(CheckVerifiedParts(set));
   if (set.has_geometry() || set.geometry_frames() != 0) {
     ISO_RETURN_IF_ERROR(GeometryFromProto(set).status());
     const std::vector<std::string> parts = CalibrationParts(set);

@@ -1,14 +1,17 @@
 // All of a set but what its corrections compute with.
 #include <cmath>
+#include <tuple>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/identifier.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/ops/calibration_scope.h"
 #include "proto/wire/calibration.h"
 #include "proto/wire/geometry.h"
 #include "proto/wire/illegal.h"
+#include "proto/wire/verification.h"
 
 namespace isocenter::wire {
 namespace {
@@ -48,6 +51,11 @@ absl::Status CheckTime(absl::string_view field, const google::protobuf::Timestam
   }
   return Illegal(field, absl::StrCat(time.seconds(), " s and ", time.nanos(), " ns since 1970"),
                  "the years 1 to 9999");
+}
+
+absl::Status CheckNumber(absl::string_view field, double value, double least, double most) {
+  if (value >= least && value <= most) return absl::OkStatus();  // not of not-a-number
+  return Illegal(field, absl::StrCat(value), absl::StrCat(least, " to ", most));
 }
 
 absl::Status CheckTimes(const v1::CalibrationSet& set) {
@@ -90,6 +98,35 @@ absl::Status CheckQuality(const v1::CalibrationSet& set) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckVerification(const v1::CalibrationSet& set) {
+  if (!set.has_verification()) return absl::OkStatus();
+  const v1::Verification& seen = set.verification();
+  ISO_RETURN_IF_ERROR(CheckTime("verification.time", seen.time()));
+  const ops::Validity validity{TimeFromProto(set.valid_from()), TimeFromProto(set.valid_until())};
+  if (const absl::Time at = TimeFromProto(seen.time()); !validity.Has(at)) {
+    return Illegal("verification.time", absl::FormatTime(at, absl::UTCTimeZone()),
+                   "from valid_from until valid_until");
+  }
+  ISO_RETURN_IF_ERROR(CheckText("verification.scan", seen.scan(), 0, 128));
+  const double off = seen.tolerance_hu();
+  ISO_RETURN_IF_ERROR(
+      CheckNumber("verification.tolerance_hu", off, kLeastToleranceHu, kMostToleranceHu));
+  for (const auto& [field, value, least, most] :
+       {std::tuple("diameter_mm", seen.diameter_mm(), 30.0, 500.0),
+        std::tuple("water_hu", seen.water_hu(), -off, off),
+        std::tuple("cupping_hu", seen.cupping_hu(), -off, off),
+        std::tuple("border_hu", seen.border_hu(), -off, off),
+        std::tuple("air_hu", seen.air_hu(), -1000 - kAirTolerances * off,
+                   -1000 + kAirTolerances * off),
+        std::tuple("noise_hu", seen.noise_hu(), 0.0, 1000.0)}) {
+    ISO_RETURN_IF_ERROR(CheckNumber(absl::StrCat("verification.", field), value, least, most));
+  }
+  constexpr int kMostParts = 16;
+  if (seen.part_size() >= 1 && seen.part_size() <= kMostParts) return absl::OkStatus();
+  return Illegal("verification.part", absl::StrCat("a list of ", seen.part_size()),
+                 absl::StrCat("1 to ", kMostParts));
 }
 
 absl::Status CheckPicture(const std::string& png) {
@@ -173,6 +210,7 @@ absl::Status CheckCalibrationLabel(const v1::CalibrationSet& set) {
   }
   ISO_RETURN_IF_ERROR(CheckText("description", set.description(), 0, 256));
   ISO_RETURN_IF_ERROR(CheckQuality(set));
+  ISO_RETURN_IF_ERROR(CheckVerification(set));
   ISO_RETURN_IF_ERROR(CheckPicture(set.picture_png()));
   return CheckMapSizes(set);
 }
@@ -190,6 +228,7 @@ v1::CalibrationSet CalibrationLabel(const v1::CalibrationSet& set) {
   label.set_description(set.description());
   label.set_geometry_frames(set.geometry_frames());
   *label.mutable_quality() = set.quality();
+  if (set.has_verification()) *label.mutable_verification() = set.verification();
   return label;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -58,6 +59,9 @@ jobs::CalibrationLabel LabelOf(const v1::KeptCalibration& kept) {
           .valid_from = wire::TimeFromProto(label.valid_from()),
           .valid_until = wire::TimeFromProto(label.valid_until()),
           .created = Created(label),
+          .verified = label.has_verification()
+                          ? std::optional(wire::TimeFromProto(label.verification().time()))
+                          : std::nullopt,
           .withdrawn = kept.has_withdraw_time(),
           .parts = {kept.part().begin(), kept.part().end()},
           .has_bone = has("bone"),

@@ -234,11 +234,13 @@ absl::StatusOr<jobs::CalibrationPolicy> CalibrationPolicyOf(v1::CalibrationPolic
       return jobs::CalibrationPolicy::kWarn;
     case v1::CALIBRATION_POLICY_REQUIRE:
       return jobs::CalibrationPolicy::kRequire;
+    case v1::CALIBRATION_POLICY_REQUIRE_VERIFIED:
+      return jobs::CalibrationPolicy::kRequireVerified;
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("corrections.calibration is ", static_cast<int>(policy),
-                       "; legal are CALIBRATION_POLICY_NONE, CALIBRATION_POLICY_WARN and "
-                       "CALIBRATION_POLICY_REQUIRE"));
+                       "; legal are CALIBRATION_POLICY_NONE, CALIBRATION_POLICY_WARN, "
+                       "CALIBRATION_POLICY_REQUIRE and CALIBRATION_POLICY_REQUIRE_VERIFIED"));
   }
 }
 
@@ -337,8 +339,8 @@ absl::Status CheckHasCalibration(const Protocol& protocol) {
       absl::StrCat("protocol '", entry.name(), "': refinement.second_pass.",
                    second_pass.bone() ? "bone" : "scatter",
                    " is true and corrections.calibration is "
-                   "CALIBRATION_POLICY_NONE; legal with it are CALIBRATION_POLICY_WARN and "
-                   "CALIBRATION_POLICY_REQUIRE"));
+                   "CALIBRATION_POLICY_NONE; legal with it are CALIBRATION_POLICY_WARN, "
+                   "CALIBRATION_POLICY_REQUIRE and CALIBRATION_POLICY_REQUIRE_VERIFIED"));
 }
 
 /// Of which job a volume is an earlier one is known when a job is refined, and not before.

@@ -34,6 +34,9 @@ Json SetJson(const v1::KeptCalibration& kept) {
           {"valid_from", TimeJson(wire::TimeFromProto(label.valid_from()))},
           {"valid_until", TimeJson(wire::TimeFromProto(label.valid_until()))},
           {"created", TimeJson(wire::TimeFromProto(label.created()))},
+          {"verify_time", label.has_verification()
+                              ? TimeJson(wire::TimeFromProto(label.verification().time()))
+                              : Json(nullptr)},
           {"description", TextJson(label.description())},
           {"add_time", TimeJson(wire::TimeFromProto(kept.add_time()))},
           {"withdraw_time", kept.has_withdraw_time()

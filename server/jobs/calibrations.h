@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ namespace isocenter::jobs {
 /// Whether a protocol has frames of counts corrected with a calibration.
 enum class CalibrationPolicy {
   kNone,
-  kWarn,    // where none fits, or it is not valid now
-  kRequire  // one that fits and is valid now
+  kWarn,            // where none fits, or it is not valid now
+  kRequire,         // one that fits and is valid now
+  kRequireVerified  // and that water has been made of water with
 };
 
 /// A set of calibrations, without what corrects.
@@ -30,7 +32,8 @@ struct CalibrationLabel {
   Detector detector;
   double tube_voltage_kv = 0;  // 0: any
   absl::Time valid_from, valid_until;
-  absl::Time created;  // where that is not told, valid_from
+  absl::Time created;                  // where that is not told, valid_from
+  std::optional<absl::Time> verified;  // when; unset: never
   bool withdrawn = false;
   std::vector<std::string> parts;  // that it has, as fields of the contract's CalibrationSet
   bool has_bone = false;           // a bone table

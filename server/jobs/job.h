@@ -216,6 +216,7 @@ struct UsedCalibration {
   uint32_t crc32c = 0;            // of the set as it is kept
   bool outside_validity = false;  // when the acquisition was accepted
   absl::Time created = absl::InfinitePast();
+  bool verified = false;  // with a scan of water, before the acquisition
   friend bool operator==(const UsedCalibration&, const UsedCalibration&) = default;
 };
 

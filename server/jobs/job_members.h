@@ -116,6 +116,7 @@ void VisitMembers(const Visitor& visit, Is<UsedCalibration> auto& c) {
   visit("crc32c", c.crc32c, {.place = 2});
   visit("outside_validity", c.outside_validity, {.place = 3});
   visit("created", c.created, {.place = 4});
+  visit("verified", c.verified, {.place = 5});
 }
 
 template <class Visitor>

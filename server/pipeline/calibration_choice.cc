@@ -33,6 +33,27 @@ std::vector<std::string> Misfits(const CalibrationLabel& label, const Acquisitio
   return misfits;
 }
 
+/// Without a set there is no acquisition.
+bool Requires(CalibrationPolicy policy) {
+  return policy == CalibrationPolicy::kRequire || policy == CalibrationPolicy::kRequireVerified;
+}
+
+/// Clocks differ, and so do time zones that somebody forgot.
+constexpr absl::Duration kClocksDiffer = absl::Hours(24);
+
+/// Why a set does not count as verified; empty: it does.
+std::string WhyNotVerified(const CalibrationLabel& label, absl::Time now) {
+  if (!label.verified) {
+    return absl::StrCat("calibration '", label.name,
+                        "' is the newest that fits and has not been verified; legal is one that a "
+                        "scan of water has been through (`isocenter calibrate verify`)");
+  }
+  if (*label.verified <= now + kClocksDiffer) return "";
+  return absl::StrCat("calibration '", label.name, "' was verified at ",
+                      absl::FormatTime("%Y-%m-%d %H:%M UTC", *label.verified, absl::UTCTimeZone()),
+                      ", which has not come yet; legal is a time before now");
+}
+
 ops::Validity ValidityOf(const CalibrationLabel& label) {
   return {label.valid_from, label.valid_until};
 }
@@ -121,7 +142,7 @@ absl::Status CheckNamed(const AcquisitionRequest& request) {
 }
 
 absl::StatusOr<CalibrationChoice> Without(const AcquisitionRequest& request, std::string why) {
-  if (request.calibration_policy == CalibrationPolicy::kRequire) {
+  if (Requires(request.calibration_policy)) {
     return absl::FailedPreconditionError(
         absl::StrCat("protocol '", request.protocol, "' requires a calibration: ", why));
   }
@@ -179,13 +200,19 @@ absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<Calibratio
   const std::optional<Candidate> best = Best(kept, request, now);
   if (!best || !best->misfits.empty()) return Without(request, WhyNone(kept, best, request));
   const CalibrationLabel& label = *best->label;
-  if (!best->valid && request.calibration_policy == CalibrationPolicy::kRequire) {
+  if (!best->valid && Requires(request.calibration_policy)) {
     return Without(request, ops::NotValidText(label.name, ValidityOf(label)));
+  }
+  const std::string why_not_verified = WhyNotVerified(label, now);
+  if (!why_not_verified.empty() &&
+      request.calibration_policy == CalibrationPolicy::kRequireVerified) {
+    return Without(request, why_not_verified);
   }
   CalibrationChoice choice{.used = jobs::UsedCalibration{.name = label.name,
                                                          .crc32c = label.crc32c,
                                                          .outside_validity = !best->valid,
-                                                         .created = label.created}};
+                                                         .created = label.created,
+                                                         .verified = why_not_verified.empty()}};
   if (!best->valid) {
     choice.warning = jobs::JobWarning{
         jobs::WarningKind::kCalibration, std::nullopt,
@@ -211,7 +238,7 @@ absl::StatusOr<std::optional<jobs::JobWarning>> CheckRefinable(
       "protocol '", request.protocol, "' refines with a ", missing, ", and ",
       calibration == nullptr ? std::string("the frames have no calibration")
                              : absl::StrCat("the calibration '", calibration->name, "' has none"));
-  if (request.calibration_policy == CalibrationPolicy::kRequire) {
+  if (Requires(request.calibration_policy)) {
     return absl::FailedPreconditionError(
         absl::StrCat(why, "; legal is one that has, or another protocol"));
   }

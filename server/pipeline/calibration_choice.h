@@ -17,9 +17,10 @@ struct CalibrationChoice {
 
 /// That which the request names, else the newest valid one; as the request's policy says. It fits
 /// an acquisition of counts of its station, mode and detector, whose tube voltage differs by 1 kV
-/// at most; and is valid from its first moment until before its last. Pure. Errors:
+/// at most; and is valid from its first moment until before its last. Where it must be verified,
+/// another that is is not taken in its place: the newest was measured for a reason. Pure. Errors:
 /// INVALID_ARGUMENT (one is named where none is used), FAILED_PRECONDITION (one is required, and
-/// none fits or is valid; what is wrong with the one that comes nearest).
+/// none fits, is valid or verified; what is wrong with the one that comes nearest).
 absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<jobs::CalibrationLabel>& kept,
                                                     const AcquisitionRequest& request,
                                                     absl::Time now);

@@ -1,10 +1,12 @@
 // CalibrationService through the wire: what is kept, what strangers' sets come to, and what
 // acquisitions get of it.
+#include <cmath>
 #include <filesystem>
 
 #include "isocenter/v1/calibration_service.grpc.pb.h"
 #include "proto/wire/acquisition.h"
 #include "proto/wire/calibration_file.h"
+#include "proto/wire/verification.h"
 #include "server/calibrations/store.h"
 #include "tests/contract/contract_fixture.h"
 #include "tests/proto/wire/legal_calibration.h"
@@ -53,6 +55,18 @@ class CalibrationContractTest : public ContractTest {
     set.set_station_name("room-1");
     wire::SetTime(absl::Now() - absl::Hours(1), *set.mutable_valid_from());
     wire::SetTime(absl::Now() + absl::Hours(1), *set.mutable_valid_until());
+    return set;
+  }
+  /// The same with a scan of water that came out as water.
+  static v1::CalibrationSet Verified(const std::string& name) {
+    v1::CalibrationSet set = SetNamed(name);
+    v1::Verification& seen = *set.mutable_verification();
+    wire::SetTime(absl::Now(), *seen.mutable_time());
+    seen.set_diameter_mm(200);
+    seen.set_tolerance_hu(10);
+    seen.set_water_hu(2);
+    seen.set_air_hu(-1000);
+    wire::SetVerifiedParts(set);
     return set;
   }
   static v1::AddCalibrationRequest First(const std::string& name, uint64_t file_bytes) {
@@ -195,6 +209,18 @@ TEST_F(CalibrationContractTest, HostileSetsAreRefusedAndLeaveNothing) {
   EXPECT_THAT(refused([](auto& s) { s.mutable_defects()->mutable_pixel()->Resize(1'000'000, 1); }),
               Invalid({"defects.pixel is a list of 1000000", "at most 100"}));
   EXPECT_THAT(refused([](auto& s) { s.clear_valid_until(); }), Invalid({"valid_until is unset"}));
+  const auto verified = [&](const std::function<void(v1::CalibrationSet&)>& spoil) {
+    v1::CalibrationSet set = Verified("a");
+    spoil(set);
+    return AddSet(set);
+  };
+  // A planted number in a set that was verified without it.
+  EXPECT_THAT(verified([](auto& s) { s.mutable_water()->set_coefficient(1, 0.03); }),
+              Invalid({"verification.part is of another water"}));
+  EXPECT_THAT(verified([](auto& s) { s.mutable_verification()->clear_part(); }),
+              Invalid({"verification.part is a list of 0", "1 to 16"}));
+  EXPECT_THAT(verified([](auto& s) { s.mutable_verification()->set_water_hu(NAN); }),
+              Invalid({"verification.water_hu is nan", "-10 to 10"}));
   EXPECT_THAT(AddFile("b", wire::CalibrationFile(SetNamed("a"))), Invalid({"name is 'b'", "'a'"}));
   EXPECT_THAT(AddFile("../a", wire::CalibrationFile(SetNamed("../a"))), Invalid({"name is"}));
   EXPECT_THAT(AddFile("", "0123456789012345678901234567890"), Invalid({"name is"}));
@@ -299,6 +325,36 @@ TEST_F(CalibrationContractTest, RequiredBeforeTheExposureThenUsedAndRecorded) {
   ASSERT_TRUE(request.ok()) << request.status();
   ASSERT_TRUE(request->calibration);
   EXPECT_EQ(request->calibration->crc32c, kept.crc32c());
+}
+
+TEST_F(CalibrationContractTest, AProtocolMayRequireAVerifiedSet) {
+  Serve([](v1::ServerConfig& config) {
+    v1::ReconstructionProtocol& protocol = *config.add_protocol();
+    protocol.set_name("verified");
+    protocol.mutable_corrections()->set_calibration(v1::CALIBRATION_POLICY_REQUIRE_VERIFIED);
+  });
+  v1::AcquisitionHeader header = CountsHeader();
+  header.set_protocol("verified");
+  ASSERT_TRUE(AddSet(SetNamed("a")).ok());
+  const Answer refused = Acquire({HeaderMessage(header)});
+  EXPECT_EQ(refused.accepted(), nullptr);
+  const std::vector<const char*> why = {"'verified' requires a calibration",
+                                        "'a' is the newest that fits and has not been verified"};
+  EXPECT_THAT(refused.status, Refused(StatusCode::FAILED_PRECONDITION, why));
+  const auto unverified = Begin(HeaderMessage(CountsHeader()));
+  EXPECT_FALSE(GetJob(unverified->job_id).calibration().verified());
+  unverified->Break();
+
+  v1::KeptCalibration kept;
+  const grpc::Status added = AddSet(Verified("b"), &kept);
+  ASSERT_TRUE(added.ok()) << added.error_message();
+  EXPECT_EQ(kept.label().verification().water_hu(), 2);
+  header.set_calibration("b");
+  const auto call = Begin(HeaderMessage(header));
+  EXPECT_TRUE(GetJob(call->job_id).calibration().verified());
+  call->Break();
+  RestartService();
+  EXPECT_TRUE(GetJob(call->job_id).calibration().verified());
 }
 
 // A console that sends no matrices gets those of its station's set, for good.

@@ -35,7 +35,7 @@ export function calibrations(now) {
   const set = (name, from, until, over) => ({
     name, station_name: 'Zeego left', detector_mode: '2x2-30fps', columns: 620, rows: 480, tube_voltage_kv: 90, parts: ['response', 'defects', 'lag', 'scatter'],
     geometry_frames: 0, valid_from: iso(now + from * DAY_MS), valid_until: iso(now + until * DAY_MS), created: iso(now + from * DAY_MS), description: null,
-    add_time: iso(now), withdraw_time: null, quality: [{ name: 'residual', value: 0.4, unit: '%' }], ...over,
+    verify_time: null, add_time: iso(now), withdraw_time: null, quality: [{ name: 'residual', value: 0.4, unit: '%' }], ...over,
   });
   return [
     set('zeego-next', 2, 180, {}),

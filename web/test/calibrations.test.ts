@@ -7,7 +7,7 @@ import { calibrationText } from '../src/screens/job_facts.tsx';
 
 const set: CalibrationSet = {
   name: 'a', station_name: 'room1', detector_mode: null, columns: 620, rows: 480, tube_voltage_kv: null, parts: ['response'], geometry_frames: 0,
-  valid_from: '2026-03-01T00:00:00Z', valid_until: '2026-09-01T00:00:00Z', created: '2026-03-01T00:00:00Z', add_time: '2026-03-01T00:00:00Z', description: null, withdraw_time: null, quality: [],
+  valid_from: '2026-03-01T00:00:00Z', valid_until: '2026-09-01T00:00:00Z', created: '2026-03-01T00:00:00Z', verify_time: null, add_time: '2026-03-01T00:00:00Z', description: null, withdraw_time: null, quality: [],
 };
 const text = (now: string, over: Partial<CalibrationSet> = {}) => validity({ ...set, ...over }, Date.parse(now)).text;
 
@@ -57,6 +57,7 @@ test('a job without a set says why', () => {
     acquisition: { calibration }, protocol: 'head', warnings: warnings.map((kind) => ({ kind })),
   } as unknown as Parameters<typeof calibrationText>[0]);
   assert.equal(job({ name: 'room1', outside_validity: true }, []), 'room1 (outside its validity)');
+  assert.equal(job({ name: 'room1', outside_validity: false, verified: true }, []), 'room1 (verified)');
   assert.equal(job(null, []), 'none: protocol head takes no set, or the frames came corrected');
   assert.equal(job(null, ['calibration']), 'none: no set fits, as the warning says');
 });

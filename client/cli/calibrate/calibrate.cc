@@ -20,6 +20,7 @@ void AddCalibrateCommand(flags::Command program) {
       "  isocenter calibrate scatter-model --with water --without water_primary \\\n"
       "      --into room3.isocal\n"
       "  isocenter calibrate hu --volume inserts.mha --inserts inserts.txt --into room3.isocal\n"
+      "  isocenter calibrate verify --scan water2 --diameter-mm 200 --into room3.isocal\n"
       "and the geometry of its arm, a set of its own:\n"
       "  isocenter calibrate geometry --sweep beads --beads helix --station room3 --mode bin2 \\\n"
       "      --valid-days 90 --out room3_geometry.isocal\n"
@@ -34,6 +35,7 @@ void AddCalibrateCommand(flags::Command program) {
   AddCalibrateScatterCommand(command);
   AddCalibrateScatterModelCommand(command);
   AddCalibrateHounsfieldCommand(command);
+  AddCalibrateVerifyCommand(command);
   AddCalibrateGeometryCommand(command);
 }
 

@@ -15,5 +15,6 @@ void AddCalibrateGeometryCommand(flags::Command calibrate);
 void AddCalibrateHounsfieldCommand(flags::Command calibrate);
 void AddCalibrateScatterCommand(flags::Command calibrate);
 void AddCalibrateScatterModelCommand(flags::Command calibrate);
+void AddCalibrateVerifyCommand(flags::Command calibrate);
 
 }  // namespace isocenter::cli

@@ -189,4 +189,14 @@ formats::GrayImage PictureOf(const calibrate::HounsfieldFit& fit) {
   return Panels({table, error});
 }
 
+formats::GrayImage PictureOf(const quality::WaterCylinder& seen) {
+  Panel water{{.title = "water, HU", .x_label = "mm from the axis"}, {}};
+  Panel all{{.title = "water, border and air, HU", .x_label = "mm from the axis"}, {}};
+  for (const auto& [radius, mean] : seen.profile) {
+    all.points.push_back({radius, mean});
+    if (radius < quality::kWaterPart * seen.seen_mm / 2) water.points.push_back({radius, mean});
+  }
+  return Panels({water, all});
+}
+
 }  // namespace isocenter::cli

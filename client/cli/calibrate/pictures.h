@@ -15,6 +15,7 @@
 #include "kernels/calibrate/scatter/scatter_fit.h"
 #include "kernels/calibrate/scatter/scatter_model_fit.h"
 #include "kernels/calibrate/water/water_fit.h"
+#include "kernels/quality/water_cylinder.h"
 
 namespace isocenter::cli {
 
@@ -47,5 +48,7 @@ formats::GrayImage PictureOf(const calibrate::ScatterModelFit& fit,
                              double pitch_mm);
 /// True HU by measured ones.
 formats::GrayImage PictureOf(const calibrate::HounsfieldFit& fit);
+/// HU by the distance from the cylinder's axis: of the water, and beyond its border.
+formats::GrayImage PictureOf(const quality::WaterCylinder& seen);
 
 }  // namespace isocenter::cli

@@ -20,16 +20,21 @@
 #include "kernels/ops/calibration_scope.h"
 #include "proto/wire/calibration.h"
 #include "proto/wire/calibration_file.h"
+#include "proto/wire/verification.h"
 
 namespace isocenter::cli {
 namespace {
 
-void SetFigures(const Report& report, v1::CalibrationSet& set) {
-  const std::string prefix = absl::StrCat(report.part, ": ");
+void EraseFigures(const std::string& part, v1::CalibrationSet& set) {
   auto& quality = *set.mutable_quality();
   for (int i = quality.size() - 1; i >= 0; --i) {
-    if (absl::StartsWith(quality[i].name(), prefix)) quality.DeleteSubrange(i, 1);
+    if (absl::StartsWith(quality[i].name(), absl::StrCat(part, ": "))) quality.DeleteSubrange(i, 1);
   }
+}
+
+void SetFigures(const Report& report, v1::CalibrationSet& set) {
+  const std::string prefix = absl::StrCat(report.part, ": ");
+  EraseFigures(report.part, set);
   for (const calibrate::Figure& figure : report.figures) {
     v1::QualityFigure& added = *set.add_quality();
     added.set_name(absl::StrCat(prefix, figure.name));
@@ -51,6 +56,17 @@ std::vector<std::string> Outdated(const v1::CalibrationSet& set, const std::stri
   }
   if (part != "hu" && set.has_hounsfield()) commands.emplace_back("hu");
   return commands;
+}
+
+/// Leaves out a verification that is of other parts than the set has. Returns what is to be warned
+/// of, or nothing.
+std::vector<std::string> EndStaleVerification(v1::CalibrationSet& set) {
+  if (!set.has_verification() || wire::IsVerified(set)) return {};
+  set.clear_verification();
+  EraseFigures(kVerifyPart, set);
+  return {
+      "the set was verified with other parts than it has now, and is not verified any more; "
+      "`isocenter calibrate verify` verifies it anew"};
 }
 
 void WarnOfUntold(const std::string& set_name, const SetFit& fit, const SweepSource& sweep) {
@@ -104,6 +120,7 @@ absl::StatusOr<OpenedSet> OpenInto(const IntoSet& options) {
   OpenedSet opened;
   ISO_ASSIGN_OR_RETURN(opened.lock, SetLock::Take(options.into));
   ISO_ASSIGN_OR_RETURN(opened.set, wire::ReadCalibrationFile("--into", options.into));
+  PrintWarnings(EndStaleVerification(opened.set));
   ISO_ASSIGN_OR_RETURN(opened.calibration, wire::CalibrationFromProto(opened.set));
   if (options.name.empty()) return opened;
   v1::CalibrationSet renamed = wire::CalibrationLabel(opened.set);
@@ -201,6 +218,7 @@ absl::Status WriteInto(v1::CalibrationSet set, Report report, IntoSet into) {
                                            "` was measured before the ", report.part,
                                            " that it has now; measure it anew"));
   }
+  for (std::string& ended : EndStaleVerification(set)) report.warnings.push_back(std::move(ended));
   const ops::Validity validity{wire::TimeFromProto(set.valid_from()),
                                wire::TimeFromProto(set.valid_until())};
   if (!validity.Has(absl::Now())) {

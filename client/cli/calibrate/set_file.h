@@ -55,6 +55,9 @@ absl::Status CheckSweep(const OpenedSet& opened, const SweepSource& sweep);
 absl::Status CheckLabel(const v1::CalibrationSet& label, const SweepSource& sweep,
                         const std::string& flags);
 
+/// The part of a verification's figures.
+inline constexpr char kVerifyPart[] = "verify";
+
 /// Of a part that was just measured.
 struct Report {
   std::string part;  // "detector": what figures' names begin with

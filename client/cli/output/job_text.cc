@@ -83,7 +83,8 @@ std::string PhaseText(const v1::JobPhase& phase) {
 }
 
 std::string SetText(const v1::UsedCalibration& set) {
-  return absl::StrCat(set.name(), set.outside_validity() ? " (outside of its validity)" : "");
+  return absl::StrCat(set.name(), set.verified() ? " (verified)" : "",
+                      set.outside_validity() ? " (outside of its validity)" : "");
 }
 
 std::string LocalTime(const google::protobuf::Timestamp& time) {
@@ -104,7 +105,8 @@ nlohmann::ordered_json ToJson(const v1::VolumeGrid& grid) {
 nlohmann::ordered_json ToJson(const v1::UsedCalibration& set) {
   nlohmann::ordered_json json{{"name", set.name()},
                               {"crc32c", absl::StrFormat("%08x", set.crc32c())},
-                              {"outside_validity", set.outside_validity()}};
+                              {"outside_validity", set.outside_validity()},
+                              {"verified", set.verified()}};
   if (set.has_created()) json["create_time"] = JsonTime(set.created());
   return json;
 }

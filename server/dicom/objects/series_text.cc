@@ -100,7 +100,8 @@ std::string ImageComments(const jobs::Job& job) {
     parts.push_back(absl::StrCat("filter ", job.facts.filter_description));
   }
   if (const auto& used = job.facts.calibration) {
-    parts.push_back(absl::StrFormat("calibration %s, checksum %08x%s", used->name, used->crc32c,
+    parts.push_back(absl::StrFormat("calibration %s, checksum %08x%s%s", used->name, used->crc32c,
+                                    used->verified ? ", verified" : "",
                                     used->outside_validity ? ", outside its validity" : ""));
   }
   if (const auto& used = job.facts.geometry) {

@@ -188,6 +188,7 @@ v1::UsedCalibration ToProto(const jobs::UsedCalibration& calibration) {
   proto.set_crc32c(calibration.crc32c);
   proto.set_outside_validity(calibration.outside_validity);
   *proto.mutable_created() = TimestampToProto(calibration.created);
+  proto.set_verified(calibration.verified);
   return proto;
 }
 
@@ -195,7 +196,8 @@ jobs::UsedCalibration CalibrationFromProto(const v1::UsedCalibration& proto) {
   return {.name = proto.name(),
           .crc32c = proto.crc32c(),
           .outside_validity = proto.outside_validity(),
-          .created = wire::TimeFromProto(proto.created())};
+          .created = wire::TimeFromProto(proto.created()),
+          .verified = proto.verified()};
 }
 
 v1::Job ToProto(const jobs::Job& job) {

@@ -246,6 +246,15 @@ TEST(Refinement, MistakesAreNamed) {
               HasSubstr("refinement.unmatched is not for os_sqs; legal is sirt, sart, os_sart"));
 }
 
+TEST(Corrections, CalibrationsMayHaveToBeVerified) {
+  const auto book = BookOf(R"(
+    protocol { name: "strict" corrections { calibration: CALIBRATION_POLICY_REQUIRE_VERIFIED } })");
+  ASSERT_TRUE(book.ok()) << book.status();
+  EXPECT_EQ((*book->Find("strict"))->calibration_policy, jobs::CalibrationPolicy::kRequireVerified);
+  EXPECT_THAT(Complaint("protocol { name: \"a\" corrections { calibration: 5 } }"),
+              HasSubstr("CALIBRATION_POLICY_REQUIRE and CALIBRATION_POLICY_REQUIRE_VERIFIED"));
+}
+
 TEST(Refinement, ASecondPassInsteadOfIterations) {
   const auto book = BookOf(R"(
     protocol { name: "metal" refinement { second_pass { metal: true } deadline_seconds: 60 } }

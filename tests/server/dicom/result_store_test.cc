@@ -288,13 +288,15 @@ TEST_F(ResultStoreTest, ImagesSayWhatTheyWereCorrectedWith) {
       .name = "room1_90kV",
       .crc32c = 0xC0FFEE,
       .outside_validity = true,
-      .created = absl::FromCivil(absl::CivilSecond(2026, 3, 4, 5, 6, 7), absl::LocalTimeZone())};
+      .created = absl::FromCivil(absl::CivilSecond(2026, 3, 4, 5, 6, 7), absl::LocalTimeZone()),
+      .verified = true};
   const auto files = StoreAndList(job, TestVolume(job.grid));
   DcmFileFormat file;
   ASSERT_TRUE(file.loadFile(files.at(0).c_str()).good());
   DcmDataset& dataset = *file.getDataset();
-  EXPECT_THAT(String(dataset, DCM_ImageComments),
-              HasSubstr("; calibration room1_90kV, checksum 00c0ffee, outside its validity"));
+  EXPECT_THAT(
+      String(dataset, DCM_ImageComments),
+      HasSubstr("; calibration room1_90kV, checksum 00c0ffee, verified, outside its validity"));
   DcmItem* system = nullptr;
   ASSERT_TRUE(dataset.findAndGetSequenceItem(DCM_ContributingEquipmentSequence, system).good());
   OFString date, time;

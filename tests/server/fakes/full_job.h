@@ -47,7 +47,8 @@ inline jobs::Job FullJob() {
       .calibration = jobs::UsedCalibration{.name = "room-1_90kV",
                                            .crc32c = 0xC0FFEE,
                                            .outside_validity = true,
-                                           .created = absl::FromUnixMicros(1767225600123456)}};
+                                           .created = absl::FromUnixMicros(1767225600123456),
+                                           .verified = true}};
   job.dicom_forms = {.ct_series = false, .xray_3d = true};
   job.protocol = "fdk";
   job.station_name = "room-1";

@@ -53,6 +53,7 @@ TEST_F(CalibrationApiTest, ListsSetsWithoutTheirMaps) {
   EXPECT_EQ(set["parts"].size(), 11u);
   EXPECT_EQ(set["quality"].size(), 1u);
   EXPECT_TRUE(set["withdraw_time"].is_null());
+  EXPECT_TRUE(set["verify_time"].is_null());
   EXPECT_TRUE(set["valid_until"].is_string());
   EXPECT_EQ(get("")["calibrations"].size(), 2u);
   const auto all = get("?withdrawn=1");

@@ -146,6 +146,51 @@ TEST(CalibrationChoice, AWarningWhereThatIsEnough) {
   EXPECT_FALSE(choice.warning || choice.used->outside_validity);
 }
 
+TEST(CalibrationChoice, OneThatIsVerifiedWhereThatIsRequired) {
+  const AcquisitionRequest request = Request(CalibrationPolicy::kRequireVerified);
+  CalibrationLabel verified = Label("verified");
+  verified.verified = kNow - absl::Hours(1);
+  const auto choice = ChooseCalibration({verified}, request, kNow);
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_TRUE(choice->used->verified);
+  EXPECT_FALSE(choice->warning);
+  EXPECT_THAT(Refusal(Label("a"), request),
+              AllOf(HasSubstr("requires a calibration: calibration 'a' is the newest that fits and "
+                              "has not been verified"),
+                    HasSubstr("`isocenter calibrate verify`")));
+  // What was measured later was measured for a reason: the older one is not taken in its place.
+  CalibrationLabel newer = Label("newer");
+  newer.created += absl::Hours(1);
+  EXPECT_THAT(Used({verified, newer}, request), HasSubstr("'newer' is the newest that fits and"));
+  AcquisitionRequest named = request;
+  named.calibration_name = "verified";
+  EXPECT_EQ(Used({verified, newer}, named), "verified");
+  // All else holds as where one is required.
+  verified.valid_until = kNow;
+  EXPECT_THAT(Refusal(verified, request), HasSubstr("which is not now"));
+  EXPECT_THAT(Used({}, request), HasSubstr("FAILED_PRECONDITION"));
+}
+
+TEST(CalibrationChoice, AVerificationThatHasNotComeYetIsNone) {
+  const AcquisitionRequest request = Request(CalibrationPolicy::kRequireVerified);
+  CalibrationLabel label = Label("a");
+  label.verified = kNow + absl::Hours(24);  // a clock of another time zone
+  EXPECT_EQ(Used({label}, request), "a");
+  label.verified = kNow + absl::Hours(25);
+  EXPECT_THAT(Refusal(label, request),
+              AllOf(HasSubstr("'a' was verified at 2027-01-16"), HasSubstr("has not come yet")));
+  EXPECT_FALSE(ChooseCalibration({label}, Request(), kNow)->used->verified);
+}
+
+TEST(CalibrationChoice, WhatIsNotVerifiedIsUsedWithoutAWordWhereNobodyAsked) {
+  for (const CalibrationPolicy policy : {CalibrationPolicy::kWarn, CalibrationPolicy::kRequire}) {
+    const auto choice = *ChooseCalibration({Label("a")}, Request(policy), kNow);
+    EXPECT_EQ(choice.used->name, "a");
+    EXPECT_FALSE(choice.used->verified);
+    EXPECT_FALSE(choice.warning);
+  }
+}
+
 TEST(CalibrationChoice, WithoutAPolicyNothingIsTakenAndNothingMayBeNamed) {
   AcquisitionRequest request = Request(CalibrationPolicy::kNone);
   EXPECT_EQ(Used({Label("a")}, request), "none");

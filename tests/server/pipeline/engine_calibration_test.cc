@@ -1,4 +1,6 @@
 // Jobs whose frames are corrected: with which set, also after a restart and for refinements.
+#include <optional>
+
 #include "tests/server/fakes/fake_calibrations.h"
 #include "tests/server/pipeline/refinement_fixture.h"
 
@@ -36,7 +38,8 @@ class EngineCalibrationTest : public RefinementTest {
     request.calibration_policy = policy;
     return request;
   }
-  ops::Calibration Keep(const std::string& name, float air, absl::Duration age) {
+  ops::Calibration Keep(const std::string& name, float air, absl::Duration age,
+                        std::optional<absl::Time> verified = std::nullopt) {
     const Detector& detector = Request().acquisition.detector;
     calibrations_.Add({.name = name,
                        .station_name = "room1",
@@ -44,6 +47,7 @@ class EngineCalibrationTest : public RefinementTest {
                        .valid_from = absl::Now() - absl::Hours(24),
                        .valid_until = absl::Now() + absl::Hours(24),
                        .created = absl::Now() - age,
+                       .verified = verified,
                        .crc32c = static_cast<uint32_t>(air),
                        .bytes = 8 * detector.rows * detector.columns},
                       Response(detector, air));
@@ -109,6 +113,19 @@ TEST_F(EngineCalibrationTest, RefusedBeforeTheExposureWhereOneIsRequired) {
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("no calibration of station"));
   ExpectNothingHeld();
   EXPECT_TRUE(service_->spool->Jobs().empty());
+}
+
+TEST_F(EngineCalibrationTest, RefusedBeforeTheExposureWhereItIsNotVerified) {
+  const AcquisitionRequest request = Request(CalibrationPolicy::kRequireVerified);
+  Keep("plain", 60000, absl::Hours(2));
+  const auto refused = Accept(request);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("has not been verified"));
+  ExpectNothingHeld();
+  const ops::Calibration verified = Keep("verified", 50000, absl::Hours(1), absl::Now());
+  const std::string id = Acquire(request);
+  EXPECT_EQ(VolumeOf(id), BatchWith(verified));
+  EXPECT_TRUE(Job(id).facts.calibration->verified);
 }
 
 TEST_F(EngineCalibrationTest, WarnedOfWhereThatIsEnough) {

@@ -220,7 +220,7 @@ export interface JobDetail extends Job {
     body_part_examined: string | null;
     series_description: string | null;
     filter_description: string | null;
-    calibration: { name: string; crc32c: number; outside_validity: boolean; created: string | null } | null;
+    calibration: { name: string; crc32c: number; outside_validity: boolean; created: string | null; verified: boolean } | null;
   };
   refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null; findings: string[]; motion: Motion | null; self_calibration?: SelfCalibration | null; phase?: Phase | null } | null;
   // Sentences that are no warnings: what could not be checked, what a second pass found, how iterations went.
@@ -520,6 +520,8 @@ export interface CalibrationSet {
   valid_from: string;
   valid_until: string;
   created: string;
+  // When a scan of water came out as water with it; null: never.
+  verify_time: string | null;
   description: string | null;
   add_time: string;
   withdraw_time: string | null;

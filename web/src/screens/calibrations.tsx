@@ -48,7 +48,7 @@ function Sets({ sets, chosen }: { sets: CalibrationSet[]; chosen: string | null 
               <th class="name" scope="row" data-label="Set" title={set.description ?? undefined} {...(set.name === chosen && { ref: row, tabIndex: -1 })}><span class="whole-name">{set.name}</span></th>
               <td data-label="For">{[`${set.columns} × ${set.rows}`, set.detector_mode, set.tube_voltage_kv && `${set.tube_voltage_kv} kV`].filter(Boolean).join(', ')}</td>
               <td data-label="Corrects">{set.parts.map(words).join(', ')}</td>
-              <td data-label="Validity"><Chip {...validity(set, now)} /><span class="quiet until">until <Time at={set.valid_until} now={now} /></span></td>
+              <td data-label="Validity"><Chip {...validity(set, now)} /><span class="quiet until">until <Time at={set.valid_until} now={now} /></span><Verified set={set} now={now} /></td>
               <td data-label="How good">{set.quality.length > 0 && <HowGood quality={set.quality} />}</td>
             </tr>
           ))}
@@ -56,6 +56,12 @@ function Sets({ sets, chosen }: { sets: CalibrationSet[]; chosen: string | null 
       </table>
     </div>
   );
+}
+
+// Whether a scan of water came out as water. Matrices correct none.
+function Verified({ set, now }: { set: CalibrationSet; now: number }) {
+  if (set.geometry_frames > 0) return null;
+  return <span class="quiet until">{set.verify_time ? <>verified <Time at={set.verify_time} now={now} /></> : 'not verified'}</span>;
 }
 
 // Two figures, and all of them where one asks.

@@ -69,7 +69,7 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
 
 // A job without a set says why, as a valid one may be there.
 export function calibrationText({ acquisition: { calibration }, protocol, warnings }: Pick<JobDetail, 'acquisition' | 'protocol' | 'warnings'>): string {
-  if (calibration) return `${calibration.name}${calibration.outside_validity ? ' (outside its validity)' : ''}`;
+  if (calibration) return `${calibration.name}${calibration.verified ? ' (verified)' : ''}${calibration.outside_validity ? ' (outside its validity)' : ''}`;
   if (warnings.some(({ kind }) => kind === 'calibration')) return 'none: no set fits, as the warning says';
   return `none: protocol ${protocol} takes no set, or the frames came corrected`;
 }
