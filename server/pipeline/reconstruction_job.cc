@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
-#include "kernels/recon/completeness/decadic_logarithm.h"
+#include "kernels/recon/completeness/hounsfield_levels.h"
 #include "server/pipeline/job_record.h"
 #include "server/pipeline/runs/run_maker.h"
 
@@ -193,7 +193,7 @@ absl::StatusOr<ActiveJob::Output> ReconstructionJob::OutputOf(Run* run) {
 
 void ReconstructionJob::WarnOfVolume(HostView3<const float> hounsfield) {
   std::optional<std::string> other =
-      recon::DecadicLogarithmText(hounsfield, request_.acquisition.pixel_type);
+      recon::ImplausibleHounsfieldText(hounsfield, request_.acquisition.pixel_type);
   if (!other) return;
   const absl::StatusOr<jobs::JobSnapshot> job = environment_.table.Get(id_);
   // It is stored again where it found no room, or the service has been restarted.

@@ -13,7 +13,7 @@
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
-#include "kernels/recon/completeness/decadic_logarithm.h"
+#include "kernels/recon/completeness/hounsfield_levels.h"
 #include "kernels/recon/gating/gated_frames.h"
 #include "kernels/recon/gating/gated_plan.h"
 #include "kernels/recon/gating/gating.h"
@@ -53,8 +53,8 @@ absl::Status Write(const GatedScan& scan, const std::vector<ops::Device*>& devic
     std::fprintf(stderr, "isocenter: %s: %s\n", gate.file.string().c_str(),
                  gate.findings.back().c_str());
   }
-  if (const auto other = recon::DecadicLogarithmText({voxels.data(), scan.grid.shape()},
-                                                     scan.acquisition.pixel_type)) {
+  if (const auto other = recon::ImplausibleHounsfieldText({voxels.data(), scan.grid.shape()},
+                                                          scan.acquisition.pixel_type)) {
     gate.warnings.push_back(absl::StrFormat("phase %g: %s", gate.window.centre, *other));
     PrintWarnings(std::span(gate.warnings).last(1));
   }

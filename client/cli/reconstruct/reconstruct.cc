@@ -37,7 +37,7 @@
 #include "kernels/geometry/motion_curve.h"
 #include "kernels/geometry/patient_position.h"
 #include "kernels/ops/calibration_scope.h"
-#include "kernels/recon/completeness/decadic_logarithm.h"
+#include "kernels/recon/completeness/hounsfield_levels.h"
 #include "kernels/recon/completeness/whole_scan.h"
 #include "kernels/recon/iterative/surroundings.h"
 #include "kernels/recon/plan_text.h"
@@ -266,8 +266,8 @@ absl::Status ReconstructVolume(const ReconstructOptions& options, const Scan& sc
     outcome.findings.push_back(recon::ToText(rings));
     std::fprintf(stderr, "isocenter: %s\n", outcome.findings.back().c_str());
   }
-  if (auto other = recon::DecadicLogarithmText({volume.voxels.data(), scan.grid.shape()},
-                                               scan.acquisition.pixel_type)) {
+  if (auto other = recon::ImplausibleHounsfieldText({volume.voxels.data(), scan.grid.shape()},
+                                                    scan.acquisition.pixel_type)) {
     outcome.warnings.push_back(*std::move(other));
     PrintWarnings(std::span(outcome.warnings).last(1));
   }

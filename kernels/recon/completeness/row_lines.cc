@@ -24,7 +24,8 @@ int OutermostColumns(const Detector& detector) {
   return std::clamp(detector.columns / kShare, 1, kMost);
 }
 
-RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_column, int count) {
+RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_column, int count,
+             int step) {
   const auto* response = acquisition.calibration != nullptr && acquisition.calibration->response
                              ? &*acquisition.calibration->response
                              : nullptr;
@@ -36,11 +37,10 @@ RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_colu
         std::ranges::lower_bound(all, static_cast<int32_t>(row_begin) + first_column), all.end());
   }
   RowSum result;
-  for (int u = first_column; u < first_column + count; ++u) {
-    if (!defects.empty() && defects.front() == static_cast<int32_t>(row_begin) + u) {
-      defects = defects.subspan(1);
-      continue;
-    }
+  for (int u = first_column; u < first_column + count; u += step) {
+    const auto here = static_cast<int32_t>(row_begin) + u;
+    while (!defects.empty() && defects.front() < here) defects = defects.subspan(1);
+    if (!defects.empty() && defects.front() == here) continue;
     if (acquisition.pixel_type == PixelType::kFloat32LineIntegrals) {
       const double line = PixelAt<float>(row.pixels, u);
       if (!(std::abs(line) <= ops::kLongestLineIntegral)) continue;

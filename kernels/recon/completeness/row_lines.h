@@ -16,9 +16,11 @@ struct RowSum {
 /// be dead, and a few are as good as one where the object's edge is not.
 int OutermostColumns(const Detector& detector);
 
-/// Columns [first, first + count) of a row. Left out are defects of the calibration, counts of 0
-/// (dead, or so thick that it is as good as) and line integrals beyond ops::kLongestLineIntegral.
-RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_column, int count);
+/// Columns [first, first + count) of a row, or each `step`-th of them. Left out are defects of the
+/// calibration, counts of 0 (dead, or so thick that it is as good as) and line integrals beyond
+/// ops::kLongestLineIntegral.
+RowSum SumOf(const Acquisition& acquisition, const FrameRow& row, int first_column, int count,
+             int step = 1);
 
 /// The mean line integral, with counts relative to the air of the calibration or the declared
 /// intensity, times `dose` where that is not 0; 0 where no pixel was used.

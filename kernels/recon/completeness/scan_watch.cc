@@ -11,6 +11,8 @@ ScanWatch::ScanWatch(const Acquisition& acquisition)
       order_(acquisition),
       noise_(acquisition),
       doses_(acquisition),
+      halves_(acquisition),
+      still_(acquisition),
       strips_(acquisition),
       defects_(acquisition),
       thick_(acquisition),
@@ -43,6 +45,8 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
   // The difference of copies is no noise, and after them the object has moved on by several frames.
   if (!repeats) noise_.Add(view, sampled);
   doses_.Add(view, sampled, dose);
+  halves_.Add(view, sampled);
+  still_.Add(view, sampled);
   defects_.Add(view, sampled);
   thick_.Add(view, sampled, dose);
   rays_.Add(view, rows);
@@ -53,6 +57,10 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   std::vector<ScanFinding> findings;
   if (repeated_.copies() > told_) {
     findings.push_back({ScanFault::kRepeatedFrames, repeated_.first_copy(), repeated_.Text()});
+  }
+  // Copies are still, too.
+  if (const std::optional<std::string> still = still_.Text(); still && repeated_.copies() == 0) {
+    findings.push_back({ScanFault::kStillViews, std::nullopt, *still});
   }
   const std::optional<std::string> order = order_.Text();
   if (order) findings.push_back({ScanFault::kColumnOrder, std::nullopt, *order});
@@ -71,7 +79,10 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   if (const std::optional<std::string> noise = noise_.Text()) {
     findings.push_back({ScanFault::kCountNoise, std::nullopt, *noise});
   }
-  if (const std::optional<std::string> doses = doses_.Text()) {
+  const std::optional<std::string> halves = halves_.Text();
+  if (halves) findings.push_back({ScanFault::kHalfSteps, std::nullopt, *halves});
+  // Of a step of one half the middle of all pieces may have some.
+  if (const std::optional<std::string> doses = doses_.Text(); doses && !halves) {
     findings.push_back({ScanFault::kDoseSteps, std::nullopt, *doses});
   }
   return findings;

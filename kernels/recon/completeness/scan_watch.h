@@ -12,11 +12,13 @@
 #include "kernels/recon/completeness/beam_content.h"
 #include "kernels/recon/completeness/column_order.h"
 #include "kernels/recon/completeness/count_noise.h"
-#include "kernels/recon/completeness/dose_steps.h"
 #include "kernels/recon/completeness/dose_strips.h"
 #include "kernels/recon/completeness/frame_row.h"
 #include "kernels/recon/completeness/opposite_rays.h"
 #include "kernels/recon/completeness/repeated_frames.h"
+#include "kernels/recon/completeness/steps/dose_steps.h"
+#include "kernels/recon/completeness/steps/half_steps.h"
+#include "kernels/recon/completeness/steps/still_views.h"
 #include "kernels/recon/completeness/thick_rays.h"
 #include "kernels/recon/completeness/unknown_defects.h"
 
@@ -33,6 +35,8 @@ enum class ScanFault {
   kColumnOrder,
   kCountNoise,
   kDoseSteps,
+  kHalfSteps,
+  kStillViews,
 };
 
 struct ScanFinding {
@@ -80,6 +84,8 @@ class ScanWatch {
   ColumnOrder order_;
   CountNoise noise_;
   DoseSteps doses_;
+  HalfSteps halves_;
+  StillViews still_;
   DoseStrips strips_;
   UnknownDefects defects_;
   ThickRays thick_;

@@ -105,7 +105,8 @@ std::optional<std::string> UnknownDefects::Text() const {
   if (found < kLeastPixels) return std::nullopt;
   const char* unknown = "the calibration does not have them as defects";
   const char* reason =
-      "pixels have died since the calibration was made, or it is of another detector";
+      "pixels have died since the calibration was made, or it is of another detector, or rows or "
+      "columns are read the other way round than when it was made";
   if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals) {
     unknown = "nobody has interpolated them";
     reason = "legal are line integrals of a detector that is corrected";

@@ -125,8 +125,10 @@ FoundInScan ScanFindings(const WholeScan& scan) {
   const OppositeRaysResult opposite = watch.JudgeRays(scan.acquisition.trajectory);
   for (ScanFinding& finding : watch.End(opposite)) {
     if (finding.fault == ScanFault::kRepeatedFrames) continue;
-    if (finding.fault == ScanFault::kMatricesMisfit) found.misfit = texts.size();
-    texts.push_back(std::move(finding.text));
+    // Where frames are mirrored or in another order, it is why others are told.
+    const bool first = finding.fault == ScanFault::kMatricesMisfit;
+    if (first) found.misfit = 0;
+    texts.insert(first ? texts.begin() : texts.end(), std::move(finding.text));
   }
   found.unchecked_order = UncheckedOrderText(opposite);
   return found;

@@ -45,10 +45,12 @@ void CopyRow(std::span<const std::span<const std::byte>> pieces, int row, std::s
 jobs::WarningKind KindOf(recon::ScanFault fault) {
   switch (fault) {
     case recon::ScanFault::kRepeatedFrames:
+    case recon::ScanFault::kStillViews:
       return jobs::WarningKind::kRepeatedFrames;
     case recon::ScanFault::kAirLevel:
       return jobs::WarningKind::kAirLevel;
     case recon::ScanFault::kDoseSteps:
+    case recon::ScanFault::kHalfSteps:
     case recon::ScanFault::kDoseStrips:
       return jobs::WarningKind::kDoseUnknown;
     case recon::ScanFault::kUnknownDefects:

@@ -1,4 +1,4 @@
-#include "kernels/recon/completeness/dose_steps.h"
+#include "kernels/recon/completeness/steps/dose_steps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,19 +1,16 @@
-#include "kernels/recon/completeness/dose_steps.h"
+#include "kernels/recon/completeness/steps/piece_levels.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_format.h"
 #include "kernels/base/median.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/source_position.h"
-#include "kernels/ops/corrections.h"
 #include "kernels/recon/completeness/row_lines.h"
 
 namespace isocenter::recon {
 namespace {
 
-constexpr int kPieces = 32;  // of a row
 constexpr int kEveryRow = 2;
 constexpr int kFrames = 8;          // on either side of a step
 constexpr double kLeastSigmas = 6;  // of what frames scatter around their lines
@@ -39,43 +36,50 @@ Line LineThrough(const double* levels) {
   return line;
 }
 
-struct Step {
-  int view = 0;  // the first after it
-  double line = 0;
-};
-
 /// How far the lines before and after a level are apart, as far as that is more than is well.
-double StepAt(const std::vector<double>& levels, int at) {
+double StepAt(const std::vector<double>& levels, int at, double least) {
   const Line before = LineThrough(&levels[at - kFrames]), after = LineThrough(&levels[at]);
   const double step = after.middle - before.middle - 0.5 * kFrames * (before.slope + after.slope);
   // Two lines have four parameters; a step has about the variance of one frame.
   const double sigma = std::sqrt((before.squares + after.squares) / (2 * kFrames - 4));
-  return std::abs(step) > std::max(DoseSteps::kMostStep, kLeastSigmas * sigma) ? step : 0;
+  return std::abs(step) > std::max(least, kLeastSigmas * sigma) ? step : 0;
 }
 
 }  // namespace
 
-DoseSteps::DoseSteps(const Acquisition& acquisition)
-    : acquisition_(acquisition), pieces_(acquisition.trajectory.size()) {
-  judges_ = acquisition.detector.columns >= kPieces && pieces_.size() > 2 * kFrames;
-}
+PieceLevels::PieceLevels(const Acquisition& acquisition)
+    : acquisition_(acquisition), pieces_(acquisition.trajectory.size()) {}
 
-void DoseSteps::Add(int view, std::span<const FrameRow> rows, double dose) {
-  const bool strips = acquisition_.calibration != nullptr &&
-                      acquisition_.calibration->air.columns >= ops::kAirTile && !(dose > 0);
-  if (!judges_ || strips) return;
-  const int columns = acquisition_.detector.columns / kPieces;
+void PieceLevels::Add(int view, std::span<const FrameRow> rows, double dose) {
+  const int columns = acquisition_.detector.columns;
+  if (columns < kPieces || pieces_.size() <= 2 * kFrames) return;
   std::vector<float>& pieces = pieces_[view];
   for (size_t i = 0; i < rows.size(); i += kEveryRow) {
     for (int piece = 0; piece < kPieces; ++piece) {
-      pieces.push_back(static_cast<float>(
-          LineOf(acquisition_, SumOf(acquisition_, rows[i], piece * columns, columns), dose)));
+      const RowSum sum = SumOf(acquisition_, rows[i], piece * columns / kPieces, columns / kPieces);
+      pieces.push_back(static_cast<float>(LineOf(acquisition_, sum, dose)));
     }
   }
 }
 
-std::vector<DoseSteps::Levels> DoseSteps::Runs() const {
-  std::vector<Levels> runs;
+bool PieceLevels::IsIn(const Part& part, size_t index) const {
+  return part(static_cast<int>(index % kPieces), static_cast<int>(index / kPieces) * kEveryRow);
+}
+
+std::vector<double> PieceLevels::Jumps(int view, const Part& part) const {
+  if (view < 2 || view + 1 >= static_cast<int>(pieces_.size())) return {};
+  const std::vector<float>&a = pieces_[view - 2], &b = pieces_[view - 1], &c = pieces_[view],
+        &d = pieces_[view + 1];
+  if (a.empty() || b.empty() || c.empty() || d.empty()) return {};
+  std::vector<double> jumps;
+  for (size_t i = 0; i < c.size(); ++i) {
+    if (IsIn(part, i)) jumps.push_back((c[i] - b[i]) - 0.5 * ((b[i] - a[i]) + (d[i] - c[i])));
+  }
+  return jumps;
+}
+
+std::vector<PieceLevels::Run> PieceLevels::Runs(const Part& part) const {
+  std::vector<Run> runs;
   std::vector<double> differences;
   for (int view = 0; view < static_cast<int>(pieces_.size()); ++view) {
     const std::vector<float>& now = pieces_[view];
@@ -91,20 +95,23 @@ std::vector<DoseSteps::Levels> DoseSteps::Runs() const {
       continue;
     }
     differences.clear();
-    for (size_t i = 0; i < now.size(); ++i) differences.push_back(now[i] - pieces_[view - 1][i]);
-    runs.back().of_view.push_back(runs.back().of_view.back() + MedianOf(differences));
+    for (size_t i = 0; i < now.size(); ++i) {
+      if (IsIn(part, i)) differences.push_back(now[i] - pieces_[view - 1][i]);
+    }
+    const double change = differences.empty() ? 0 : MedianOf(differences);
+    runs.back().of_view.push_back(runs.back().of_view.back() + change);
   }
   return runs;
 }
 
-std::optional<std::string> DoseSteps::Text() const {
-  std::vector<Step> steps;
-  for (const Levels& run : Runs()) {
+std::vector<LevelStep> StepsOf(std::span<const PieceLevels::Run> runs, double least,
+                               const std::function<bool(const LevelStep&)>& is_one) {
+  std::vector<LevelStep> steps;
+  for (const PieceLevels::Run& run : runs) {
     const int views = static_cast<int>(run.of_view.size());
     for (int at = kFrames; at + kFrames <= views; ++at) {
-      const Step step{run.first + at, StepAt(run.of_view, at)};
-      if (step.line == 0) continue;
-      // Of those that are near each other the largest.
+      const LevelStep step{run.first + at, StepAt(run.of_view, at, least)};
+      if (step.line == 0 || !is_one(step)) continue;
       if (steps.empty() || step.view - steps.back().view > kFrames) {
         steps.push_back(step);
       } else if (std::abs(step.line) > std::abs(steps.back().line)) {
@@ -112,18 +119,12 @@ std::optional<std::string> DoseSteps::Text() const {
       }
     }
   }
-  if (steps.empty()) return std::nullopt;
-  const Step& largest =
-      *std::ranges::max_element(steps, {}, [](const Step& step) { return std::abs(step.line); });
-  const bool is_line = acquisition_.pixel_type == PixelType::kFloat32LineIntegrals;
-  return absl::StrFormat(
-      "all line integrals %s by %.3f at once at frame %d%s, as where the dose is %.1f %% %s, and "
-      "nothing takes that off; legal is within %g, and any dose of %s",
-      largest.line > 0 ? "rise" : "fall", std::abs(largest.line), largest.view,
-      steps.size() == 1 ? "" : absl::StrFormat(" (the largest of %d such steps)", steps.size()),
-      100 * std::abs(std::expm1(-largest.line)), largest.line > 0 ? "lower" : "higher", kMostStep,
-      is_line ? "frames that were divided by it before the logarithm"
-              : "frames that tell it (Frame.dose), or with a calibration that reads it from air");
+  return steps;
+}
+
+LevelStep LargestOf(std::span<const LevelStep> steps) {
+  return *std::ranges::max_element(steps, {},
+                                   [](const LevelStep& step) { return std::abs(step.line); });
 }
 
 }  // namespace isocenter::recon
