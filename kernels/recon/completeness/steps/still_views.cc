@@ -104,8 +104,8 @@ std::optional<std::string> StillViews::TextOf(const std::vector<std::optional<Ch
       return absl::StrFormat(
           "frames %d to %d show the same view: they differ by their noise alone, where other "
           "frames of the scan differ by the object's turn, and their matrices turn by %.1f "
-          "degrees: "
-          "the arm stood still while frames were taken; legal is the matrix of where it was for "
+          "degrees: the arm stood still while frames were taken; legal is the matrix of where it "
+          "was for "
           "each. HU and shapes are off, by tens of HU for ten frames of a hundred",
           begin, last, TurnBetween(acquisition_.trajectory[begin], acquisition_.trajectory[last]));
     }

@@ -22,8 +22,8 @@ namespace isocenter::recon {
 ///
 /// Frames are compared with the one before, or with the second or fourth before it where that is
 /// what it takes to see the object turn. Where that is not seen either (a round object in the
-/// middle, much noise) nothing is said, nor of views at the very
-/// beginning or end, where the edge of a thin plate may do the same. Not thread-safe.
+/// middle, much noise) nothing is said, nor of views at the very beginning or end, where the edge
+/// of a thin plate may do the same. Not thread-safe.
 class StillViews {
  public:
   static constexpr int kLeastFrames = 3;
@@ -51,8 +51,8 @@ class StillViews {
 
   const Acquisition& acquisition_;
   const int pieces_;  // of a row
-  std::vector<std::vector<float>>
-      lines_;  // [view]: [row][piece][even, odd columns]; empty: not come
+  // [view]: [row][piece][even, odd columns]; empty: not come.
+  std::vector<std::vector<float>> lines_;
 };
 
 }  // namespace isocenter::recon
