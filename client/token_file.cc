@@ -17,11 +17,13 @@ constexpr uint64_t kMostBytes = 9 << 10;  // a token of 8 KiB, and what may foll
 
 absl::StatusOr<std::string> ReadToken(const std::string& path) {
   ISO_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile("the token file", path, kMostBytes));
-  const absl::string_view token =
-      absl::StripAsciiWhitespace(absl::string_view(text).substr(0, text.find('\n')));
+  const absl::string_view all = text;
+  const absl::string_view token = absl::StripAsciiWhitespace(all.substr(0, all.find('\n')));
   if (token.empty() || !std::ranges::all_of(token, absl::ascii_isgraph)) {
+    const bool is_text = std::ranges::any_of(token, absl::ascii_isspace);
     return absl::InvalidArgumentError(
-        absl::StrCat("the first line of ", path, " is no token; legal are letters, digits, signs"));
+        absl::StrCat("the first line of ", path, " is no token", is_text ? ": it has blanks" : "",
+                     "; legal is one word of letters, digits and signs"));
   }
   return std::string(token);
 }

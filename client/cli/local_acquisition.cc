@@ -8,6 +8,7 @@
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/completeness/repair/scan_repair.h"
 
 namespace isocenter::cli {
 
@@ -32,6 +33,14 @@ absl::StatusOr<LocalFrames> LocalFrames::Read(formats::FrameSource& source) {
         source.Read(i, std::span(frames.pixels_).subspan(i * frame_bytes, frame_bytes)));
     frames.doses_.push_back(source.dose(i));
     bar.Update(i + 1);
+  }
+  if (frames.pixel_type_ == recon::PixelType::kFloat32LineIntegrals) {
+    const std::span lines(reinterpret_cast<float*>(frames.pixels_.data()),
+                          frames.pixels_.size() / sizeof(float));
+    ISO_ASSIGN_OR_RETURN(frames.repairs_,
+                         recon::RepairScan({.columns = static_cast<int>(frames.shape_.fast),
+                                            .rows = static_cast<int>(frames.shape_.middle)},
+                                           lines));
   }
   return frames;
 }

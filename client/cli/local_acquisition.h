@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,10 +16,13 @@ namespace isocenter::cli {
 /// All frames of an acquisition in host memory.
 class LocalFrames {
  public:
-  /// Reads them, with a progress bar. Errors: those of the source, RESOURCE_EXHAUSTED (memory).
+  /// Reads them, with a progress bar; line integrals that no beam gives are repaired. Errors: those
+  /// of the source and of recon::RepairScan, RESOURCE_EXHAUSTED (memory).
   static absl::StatusOr<LocalFrames> Read(formats::FrameSource& source);
   /// [view][v][u].
   ops::RawFrames view() const;
+  /// What was repaired: sentences for people.
+  const std::vector<std::string>& repairs() const { return repairs_; }
   /// What each tells of its dose; 0: nothing.
   std::span<const float> doses() const { return doses_; }
   /// [v][u] of a view.
@@ -32,6 +36,7 @@ class LocalFrames {
   Shape3 shape_;
   std::vector<std::byte> pixels_;
   std::vector<float> doses_;
+  std::vector<std::string> repairs_;
 };
 
 }  // namespace isocenter::cli

@@ -402,10 +402,11 @@ absl::Status Stream(const Options& options) {
     const std::string& job_id = stream->accepted().job_id();
     if (interrupt.happened()) {
       interrupt.SetHandler(nullptr);  // waits until the server has been told
-      return flags::Interrupted(
-          cancelled.ok() ? absl::StrCat("interrupted; job ", job_id, " was cancelled")
-                         : absl::StrCat("interrupted; job ", job_id,
-                                        " could not be cancelled: ", cancelled.message()));
+      return flags::OfJob(flags::Interrupted(absl::StrCat(
+                              "interrupted; job ", job_id,
+                              cancelled.ok() ? " was cancelled" : " could not be cancelled: ",
+                              cancelled.message())),
+                          job_id);
     }
     // What is out of reach is not asked.
     const absl::StatusOr<client::ServiceChannel> beside =

@@ -77,6 +77,16 @@ bool IsFlag(absl::string_view word) { return word.size() > 1 && word[0] == '-'; 
 /// "--fsp" of "--fsp=3".
 std::string NameIn(const std::string& word) { return word.substr(0, word.find('=')); }
 
+/// "; did you mean --version?" of -v, where no other flag begins so.
+std::string LetterMeant(absl::string_view flag, const std::vector<std::string>& flags) {
+  if (flag.size() != 2 || flag == "--") return "";
+  std::vector<std::string> begun;
+  for (const std::string& each : flags) {
+    if (absl::StartsWith(each, absl::StrCat("-", flag))) begun.push_back(each);
+  }
+  return begun.size() == 1 ? absl::StrCat("; did you mean ", begun.front(), "?") : "";
+}
+
 std::string UnknownFlag(const std::vector<const CLI::App*>& called, size_t level,
                         const std::string& word) {
   const std::string flag = NameIn(word);
@@ -95,7 +105,9 @@ std::string UnknownFlag(const std::vector<const CLI::App*>& called, size_t level
       return absl::StrCat("there is no flag ", flag, "; did you mean ", address, " HOST:PORT?");
     }
   }
-  return absl::StrCat("there is no flag ", flag, DidYouMean(flag, flags));
+  std::string meant = DidYouMean(flag, flags);
+  if (meant.empty()) meant = LetterMeant(flag, flags);
+  return absl::StrCat("there is no flag ", flag, meant);
 }
 
 /// Dashes that editors and web pages make of "-" and "--".

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/completeness/repair/illegal_lines.h"
 
 namespace isocenter::c {
 namespace {
@@ -200,6 +201,12 @@ absl::StatusOr<ops::RawFrames> FramesOf(const recon::Acquisition& acquisition, c
   ISO_ASSIGN_OR_RETURN(const HostView3<const float> lines,
                        ArrayOf("frames", static_cast<const float*>(frames), pixels, shape));
   ISO_RETURN_IF_ERROR(CheckFinite("frames", lines));
+  const std::span<const std::byte> bytes = std::as_bytes(lines.span());
+  const recon::IllegalLines found = recon::FindIllegalLines({&bytes, 1});
+  if (found.found()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frames: ", recon::IllegalLinesText(found, detector), " either way"));
+  }
   return ops::RawFrames{.line_integrals = lines};
 }
 

@@ -172,13 +172,14 @@ int64_t isocenter_plan_host_bytes(const isocenter_plan* plan);
  * warns of it: frames that repeat or show nothing, air that is not at i0_counts, values that are no
  * line integrals, matrices that do not fit the frames, a grid that the views hardly see. Arguments
  * as of a run, which says nothing of it. sentences: a line each for people, "" where nothing is
- * wrong; valid until this thread's next call. It looks for values that are not finite, and then at
+ * wrong; valid until this thread's next call. It looks for values that are not legal, and then at
  * 16 rows of each frame, a few more around the middle, and where rows end: not at every pixel. */
 isocenter_status isocenter_plan_warnings(const isocenter_plan* plan, const void* frames,
                                          int64_t pixels, const char** sentences);
 /* frames [view][v][u] of `pixels` elements to `volume` [z][y][x] of `voxels`, in HU. start: of
  * iterations without a warm start, the volume in HU that they begin with, perhaps `volume` itself;
- * NULL: nothing, or FDK's. control: NULL, or as above. Frames and start must be finite. */
+ * NULL: nothing, or FDK's. control: NULL, or as above. Frames and start must be finite, line
+ * integrals at most 100 either way. */
 isocenter_status isocenter_plan_run(const isocenter_plan* plan, const void* frames, int64_t pixels,
                                     const float* start, float* volume, int64_t voxels,
                                     isocenter_control* control);

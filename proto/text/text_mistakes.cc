@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "kernels/base/nearest.h"
@@ -281,11 +282,25 @@ class Walker {
                                     : absl::StrCat(path, " has no field '", Shown(name), "'");
     std::string nearest = DidYouMean(name, FieldsOf(type));
     if (nearest.empty()) {
-      std::string elsewhere = Beside(path, name);
+      std::string elsewhere = OfItsType(type, name);
+      if (elsewhere.empty()) elsewhere = Beside(path, name);
       if (elsewhere.empty()) elsewhere = PlaceOf(type, name, path, 0);
       if (!elsewhere.empty()) nearest = absl::StrCat("; did you mean ", elsewhere, "?");
     }
     return text + nearest;
+  }
+
+  /// The only field whose values are of an enumeration of this name: "sync" of 'sync_policy'.
+  static std::string OfItsType(const Descriptor& type, const std::string& name) {
+    std::string meant;
+    for (int i = 0; i < type.field_count(); ++i) {
+      const google::protobuf::EnumDescriptor* values = type.field(i)->enum_type();
+      if (values == nullptr) continue;
+      if (absl::AsciiStrToLower(values->name()) != absl::StrReplaceAll(name, {{"_", ""}})) continue;
+      if (!meant.empty()) return "";
+      meant = type.field(i)->name();
+    }
+    return meant;
   }
 
   /// "a.tls_port" of a 'port' in the block a.tls; empty: there is none.

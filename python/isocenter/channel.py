@@ -91,7 +91,10 @@ class _TokenFile:
     def _read(self) -> str:
         token = _read("the token file", self._path, _MOST_TOKEN_BYTES).partition(b"\n")[0].strip()
         if not re.fullmatch(rb"[!-~]+", token):
-            raise InvalidArgument(f"the first line of {self._path} is no token; legal are letters, digits, signs")
+            blanks = ": it has blanks" if re.search(rb"\s", token) else ""
+            raise InvalidArgument(
+                f"the first line of {self._path} is no token{blanks}; legal is one word of letters, digits and signs"
+            )
         return token.decode("ascii")
 
     def token(self) -> str:

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "kernels/base/nearest.h"
 #include "server/base/host_name.h"
 #include "server/base/protected_url.h"
 #include "server/config/addresses.h"
@@ -26,10 +29,19 @@ absl::Status CheckAeTitle(absl::string_view field, const std::string& title) {
                  "1 to 16 printable ASCII characters without backslashes, no blank at the ends");
 }
 
+/// "; there is PACS": the peers, and which of them was meant.
+std::string PeersText(const std::string& title, const std::set<std::string>& peers) {
+  const std::vector<std::string> names(peers.begin(), peers.end());
+  return absl::StrCat("; there ", names.size() == 1 ? "is " : "are ",
+                      names.empty() ? "none" : absl::StrJoin(names, ", "),
+                      DidYouMean(title, names));
+}
+
 absl::Status CheckIsPeer(absl::string_view field, const std::string& title,
                          const std::set<std::string>& peers) {
   if (peers.contains(title)) return absl::OkStatus();
-  return Illegal(field, absl::StrCat("'", title, "'"), "the ae_title of a dicom_node.peer");
+  return Illegal(field, absl::StrCat("'", title, "'"),
+                 absl::StrCat("the ae_title of a dicom_node.peer", PeersText(title, peers)));
 }
 
 void CheckDicomSecurity(const v1::DicomNodeConfig& node, Mistakes& mistakes) {
@@ -190,7 +202,9 @@ void CheckDestinations(const v1::ServerConfig& config, const std::set<std::strin
         mistakes.Add(Illegal(absl::StrCat(field, ".dicomweb.name"), absl::StrCat("'", title, "'"),
                              "a name that no other destination has"));
       }
-    } else if (!peer_titles.contains(title) || !is_new) {
+    } else if (!peer_titles.contains(title)) {
+      mistakes.Add(CheckIsPeer(absl::StrCat(field, ".ae_title"), title, peer_titles));
+    } else if (!is_new) {
       mistakes.Add(Illegal(absl::StrCat(field, ".ae_title"), absl::StrCat("'", title, "'"),
                            "the title of a dicom_node.peer that no other destination has"));
     } else if (IsThisNode(node, title)) {

@@ -22,6 +22,7 @@ namespace {
 
 using jobs::JobState;
 
+constexpr size_t kShown = 64;  // characters of what was asked for
 constexpr JobState kStates[] = {
     JobState::kReceiving, JobState::kReconstructing, JobState::kRefining, JobState::kExporting,
     JobState::kCompleted, JobState::kFailed,         JobState::kCancelled};
@@ -55,7 +56,6 @@ const std::map<std::string, std::vector<std::string>>& ParametersByPath() {
 absl::Status CheckName(absl::string_view what, const std::string& name,
                        const std::vector<std::string>& legal, absl::string_view none) {
   if (std::ranges::find(legal, name) != legal.end()) return absl::OkStatus();
-  constexpr size_t kShown = 64;
   return absl::InvalidArgumentError(
       absl::StrCat("the ", what, " '", name.substr(0, kShown), "' is not known; ",
                    legal.empty() ? std::string(none) : "legal are " + absl::StrJoin(legal, ", "),
@@ -141,8 +141,11 @@ absl::StatusOr<jobs::JobFilter> FilterOf(const Request& request) {
       }
     }
     if (filter.states.size() == before) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("state is '", name, "'; legal is the name of a state, or active"));
+      std::vector<std::string> legal{"active"};
+      for (const JobState state : kStates) legal.emplace_back(jobs::Name(state));
+      return absl::InvalidArgumentError(absl::StrCat("state is '", name.substr(0, kShown),
+                                                     "'; legal are ", absl::StrJoin(legal, ", "),
+                                                     DidYouMean(name, legal)));
     }
   }
   return filter;

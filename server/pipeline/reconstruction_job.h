@@ -98,6 +98,7 @@ class ReconstructionJob : public ActiveJob {
   absl::StatusOr<int64_t> AttachIfFree(std::weak_ptr<FrameProducer> producer);
   /// Whether a frame could be one of this acquisition. Errors: INVALID_ARGUMENT (index, payload,
   /// measured matrix, a phase that not all frames tell), naming the value and what is legal.
+  /// Line integrals that no beam gives are AddFrame's to judge.
   absl::Status CheckFrame(const Frame& frame) const ABSL_LOCKS_EXCLUDED(mutex_);
   /// Checks a frame and sends it to the spool. True when there is room for the next, false when the
   /// caller must wait for OnRoom. An error ends the stream: by Reject, or by Detach. Errors:
@@ -160,17 +161,23 @@ class ReconstructionJob : public ActiveJob {
   /// A frame that comes again, as of a stream that goes on with the job, is that which the job has.
   absl::Status CheckSame(int index, std::optional<uint32_t> crc32c,
                          const std::vector<std::span<const std::byte>>& pixels) const;
+  /// CheckSame, and notes where a stream contradicts itself.
+  absl::Status CheckRepeated(int64_t stream, const jobs::SpoolFrame& frame);
   /// Counts a checked frame, which is written next, and says whether there is room for another.
   struct Intake {
     FrameLedger::Taken taken = FrameLedger::Taken::kNew;
     bool has_room = true;
   };
   absl::StatusOr<Intake> TakeIn(int64_t stream, const jobs::SpoolFrame& frame, absl::Time came);
+  /// A frame that has too many illegal line integrals counts as missing. Errors: those of AddFrame,
+  /// INVALID_ARGUMENT (more are lost than the job tolerates).
+  absl::Status LeaveOut(int64_t stream, const jobs::SpoolFrame& frame,
+                        const recon::IllegalLines& illegal);
   void OnAppended(int64_t stream, int index, absl::Time came, const absl::Status& status);
   /// A frame is in the spool, which has what `input` says.
   absl::Status OnCommitted(const std::vector<int>& overdue, const Input& input);
-  /// Records frames as lost. Errors: the spool's.
-  absl::Status GiveUp(const std::vector<int>& indices);
+  /// Records frames as lost. `why`: they have come, but cannot be used. Errors: the spool's.
+  absl::Status GiveUp(const std::vector<int>& indices, absl::string_view why = "");
   /// The end of input was announced, or all frames are here: nothing more will be waited for.
   void CloseInput();
   /// Of what its frames as a whole show, once all have come; and says what could not be checked.

@@ -8,6 +8,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/corrections.h"
 #include "kernels/recon/completeness/frame_bytes.h"
+#include "kernels/recon/completeness/repair/illegal_lines.h"
 #include "server/pipeline/frames/measured_matrix.h"
 #include "server/pipeline/job_record.h"
 #include "server/pipeline/reconstruction_job.h"
@@ -15,6 +16,31 @@
 namespace isocenter::pipeline {
 
 using jobs::Job;
+
+namespace {
+
+recon::IllegalLines IllegalLinesOf(const recon::Acquisition& acquisition,
+                                   const jobs::SpoolFrame& frame) {
+  if (acquisition.pixel_type != recon::PixelType::kFloat32LineIntegrals) return {};
+  return recon::FindIllegalLines(frame.pixels);
+}
+
+uint32_t Crc32cOf(const std::vector<std::span<const std::byte>>& pixels) {
+  uint32_t crc32c = 0;
+  for (const std::span<const std::byte> piece : pixels) crc32c = ExtendCrc32c(crc32c, piece);
+  return crc32c;
+}
+
+absl::Status NoFrameAfterFinish(int index) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("frame.index is ", index, "; no frame is legal after finish"));
+}
+
+bool IsIntact(const jobs::SpoolFrame& frame) {
+  return !frame.crc32c || *frame.crc32c == Crc32cOf(frame.pixels);
+}
+
+}  // namespace
 
 int64_t ReconstructionJob::AttachNow(std::weak_ptr<FrameProducer> producer) {
   producer_ = std::move(producer);
@@ -119,8 +145,7 @@ absl::StatusOr<ReconstructionJob::Intake> ReconstructionJob::TakeIn(int64_t stre
   if (intake.taken != FrameLedger::Taken::kNew) return intake;
   if (input_ != InputState::kOpen) {
     ledger_.Abort(index);
-    return absl::FailedPreconditionError(
-        absl::StrCat("frame.index is ", index, "; no frame is legal after finish"));
+    return NoFrameAfterFinish(index);
   }
   phases_.Take(index, frame.phase);
   ++holds_;  // the spool calls back
@@ -137,8 +162,7 @@ absl::Status ReconstructionJob::CheckSame(
   const absl::StatusOr<uint32_t> held = spool_->Checksum(index);
   if (!held.ok()) return absl::OkStatus();  // it is missing, being written, or was given up
   if (crc32c == *held) return absl::OkStatus();
-  uint32_t sent = 0;
-  for (const std::span<const std::byte> piece : pixels) sent = ExtendCrc32c(sent, piece);
+  const uint32_t sent = Crc32cOf(pixels);
   // What was damaged on its way says nothing, and is not needed.
   if (sent == *held || (crc32c && *crc32c != sent)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
@@ -147,22 +171,31 @@ absl::Status ReconstructionJob::CheckSame(
       index, sent, *held));
 }
 
+absl::Status ReconstructionJob::CheckRepeated(int64_t stream, const jobs::SpoolFrame& frame) {
+  absl::Status same = CheckSame(frame.index, frame.crc32c, frame.pixels);
+  if (same.ok()) return same;
+  absl::MutexLock lock(&mutex_);
+  contradicts_itself_ = contradicts_itself_ || stream == stream_;
+  return same;
+}
+
 absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
   const absl::Time came = environment_.steady_clock();
   ISO_ASSIGN_OR_RETURN(jobs::SpoolFrame spooled, CheckedFrame(std::move(frame)));
   const int index = spooled.index;
+  const recon::IllegalLines illegal = IllegalLinesOf(request_.acquisition, spooled);
+  // What was damaged on its way is the spool's to refuse.
+  if (illegal.too_many() && IsIntact(spooled)) {
+    ISO_RETURN_IF_ERROR(LeaveOut(stream, spooled, illegal));
+    return true;
+  }
   ISO_ASSIGN_OR_RETURN(const Intake intake, TakeIn(stream, spooled, came));
   if (intake.taken == FrameLedger::Taken::kLate) {
     Warn({jobs::WarningKind::kLateFrame, index,
           absl::StrCat("frame ", index, " came after it had been replaced; it is not used")});
   }
   if (intake.taken == FrameLedger::Taken::kDuplicate) {
-    const absl::Status same = CheckSame(index, spooled.crc32c, spooled.pixels);
-    if (!same.ok()) {
-      absl::MutexLock lock(&mutex_);
-      contradicts_itself_ = contradicts_itself_ || stream == stream_;
-      return same;
-    }
+    ISO_RETURN_IF_ERROR(CheckRepeated(stream, spooled));
   }
   if (intake.taken != FrameLedger::Taken::kNew) return true;
   environment_.observer.OnFrame(FrameBytes(request_.acquisition));
@@ -170,7 +203,8 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
     std::vector<jobs::JobWarning> warnings;
     {
       absl::MutexLock lock(&monitor_mutex_);
-      warnings = monitor_.OnFrame(index, spooled.pixels, spooled.measured_matrix, spooled.dose);
+      warnings =
+          monitor_.OnFrame(index, spooled.pixels, illegal, spooled.measured_matrix, spooled.dose);
     }
     for (jobs::JobWarning& warning : warnings) Warn(std::move(warning));
   }
@@ -180,6 +214,40 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
     self->Release();
   });
   return intake.has_room;
+}
+
+absl::Status ReconstructionJob::LeaveOut(int64_t stream, const jobs::SpoolFrame& frame,
+                                         const recon::IllegalLines& illegal) {
+  const int index = frame.index;
+  std::string why;
+  {
+    absl::MutexLock lock(&monitor_mutex_);
+    why = monitor_.WhyUnusable(index, frame.pixels, illegal);
+  }
+  ISO_RETURN_IF_ERROR(CheckRepeated(stream, frame));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (IsOver(life_)) return EndStatus();
+    if (stream != stream_) return absl::AbortedError("another stream has taken over the job");
+    if (!ledger_.IsMissing(index)) return absl::OkStatus();
+    if (input_ != InputState::kOpen) return NoFrameAfterFinish(index);
+    if (!ledger_.MayLose(index)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "frame.pixels of frame ", index, ": ", why, ". It would be missing, and of ", frames(),
+          " frames ", ledger_.lost(), " are already; ", ledger_.ToleratedText()));
+    }
+    ledger_.BeginGiveUp(index);
+    last_frame_time_ = Now();
+    first_frame_time_ = std::min(first_frame_time_, last_frame_time_);
+  }
+  environment_.observer.OnFrame(FrameBytes(request_.acquisition));
+  if (const absl::Status recorded = GiveUp({index}, why); !recorded.ok()) {
+    Fail(recorded);
+    return recorded;
+  }
+  Schedule();
+  CloseInput();
+  return absl::OkStatus();
 }
 
 void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
@@ -199,6 +267,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
     } else {
       ledger_.Abort(index);
       if (damaged && current) {
+        rejected_ = status;
         refused = producer_.lock();
         if (refused == nullptr) refused = sent_all_.lock();
         producer_.reset();
@@ -238,7 +307,7 @@ absl::Status ReconstructionJob::OnCommitted(const std::vector<int>& overdue, con
   return absl::OkStatus();
 }
 
-absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices) {
+absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices, absl::string_view why) {
   for (const int index : indices) {
     // Recorded first: a restart must give up the same frames, or the volume would differ.
     ISO_RETURN_IF_ERROR(spool_->DeclareGap(index));
@@ -255,13 +324,14 @@ absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices) {
       indices.back() - indices.front() + 1 == static_cast<int>(indices.size());  // ascending
   const bool blended = request_.missing_frames.policy == jobs::MissingFramesPolicy::kInterpolate;
   Warn({jobs::WarningKind::kFrameGap, indices.front(),
-        absl::StrCat(
-            indices.size() == 1 ? absl::StrCat("frame ", indices.front(), " is")
-                                : absl::StrCat(indices.size(), " frames ",
-                                               in_a_row ? "from " : "between ", indices.front(),
-                                               in_a_row ? " to " : " and ", indices.back(), " are"),
-            " missing and ",
-            blended ? "computed from the frames beside" : "replaced by the nearest frame")});
+        absl::StrCat(indices.size() == 1
+                         ? absl::StrCat("frame ", indices.front(), " is")
+                         : absl::StrCat(indices.size(), " frames ", in_a_row ? "from " : "between ",
+                                        indices.front(), in_a_row ? " to " : " and ",
+                                        indices.back(), " are"),
+                     why.empty() ? " missing and " : " not used, and ",
+                     blended ? "computed from the frames beside" : "replaced by the nearest frame",
+                     why.empty() ? "" : ": ", why)});
   return absl::OkStatus();
 }
 

@@ -2,7 +2,9 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/completeness/frame_bytes.h"
 #include "proto/wire/geometry.h"
@@ -31,6 +33,20 @@ absl::Status TooLong(const RawMessage& raw, int64_t longest,
   }
   return absl::InvalidArgumentError(
       absl::StrCat("the message has ", raw.bytes(), " bytes; legal is at most ", longest, " here"));
+}
+
+/// Of a job that a console goes on with, with the code of its reason.
+absl::Status EndedAlready(const jobs::Job& job) {
+  const bool cancelled = job.state == jobs::JobState::kCancelled;
+  absl::Status ended(
+      job.error.code(),
+      absl::StrCat("job '", job.id, cancelled ? "' was cancelled" : "' has failed", " already, at ",
+                   absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", job.end_time, absl::UTCTimeZone()),
+                   ": ", job.error.message(), "; begin a new one"));
+  job.error.ForEachPayload([&ended](absl::string_view type, const absl::Cord& payload) {
+    ended.SetPayload(type, payload);
+  });
+  return ended;
 }
 
 absl::Status LateFrame(uint32_t index) {
@@ -174,7 +190,7 @@ void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted
     // Accepted would say that it lacks no frame.
     if (!closed && jobs::HasEnded(job.state) && !job.error.ok()) {
       job_id_ = job.id;
-      Close(job.error);
+      Close(accepted->is_new ? job.error : EndedAlready(job));
     } else if (!closed) {
       job_ = accepted->job;
       stream_ = stream;

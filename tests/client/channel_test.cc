@@ -106,6 +106,14 @@ TEST(TokenFile, IsReadAgainWhenItHasChanged) {
   EXPECT_EQ(file->Token(), std::string(8 << 10, 'x'));
 }
 
+TEST(TokenFile, OfSeveralWordsIsToldWhatIsWrong) {
+  const isocenter::testing::TemporaryDirectory files;
+  const std::filesystem::path path = files.path() / "token";
+  std::ofstream(path) << "two words\n";
+  EXPECT_THAT(std::string(TokenFile::Open(path.string()).status().message()),
+              HasSubstr("is no token: it has blanks; legal is one word"));
+}
+
 TEST(ServerTarget, AHostAloneMeansTheDefaultPort) {
   for (const auto& [given, meant] :
        {std::pair("localhost", "localhost:50051"),

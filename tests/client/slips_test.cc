@@ -237,6 +237,7 @@ constexpr Slip kSlips[] = {
     {"simulate head --out y", 2, "'head' is one argument too many; did you mean --phantom head?"},
     {"stream a batch", 2, "'batch' is one argument too many; did you mean --class batch?"},
     {"version", 2, "there is no command 'version'; did you mean --version?"},
+    {"-v", 2, "there is no flag -v; did you mean --version?"},
     {"help exit-code", 2, "did you mean exit-codes?"},
     {"help exit_codes", 2, "did you mean exit-codes?"},
     {"help return-codes", 2, "did you mean exit-codes?"},

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 
 import docs
 import support
@@ -131,6 +132,18 @@ class JsonTest(support.ServiceTest):
             self.document(*arguments, *at, code=code)
         trace = json.loads(isocenter.must("trace", refined, "--out", "-", *at))
         self.assertIn("traceEvents", trace)
+
+    def test_an_interrupted_stream_names_its_job(self):
+        service, file = self.service(), self.folder / "interrupted"
+        argv = [isocenter.binary("isocenter"), "stream", self.bundle(), *support.GRID, "--fps", "5", "--json", "-", "--server", service.grpc]
+        stream = process.Process(argv, file)
+        self.addCleanup(stream.stop)
+        process.wait_until(lambda: isocenter.json_of("jobs", "--server", service.grpc), 60, "the job began")
+        process.wait_until(lambda: "job " in stream.output(), 60, "the job is known")
+        stream.signal(signal.SIGINT)
+        self.assertEqual(stream.wait(60), 130, stream.output())
+        (job,) = isocenter.json_of("jobs", "--server", service.grpc)
+        self.assertIn(f'"job_id": "{job["job_id"]}"', stream.output())
 
     def test_documents_without_a_service(self):
         bundle, volume = self.folder / "bundle", self.folder / "v.mha"

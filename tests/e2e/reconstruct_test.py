@@ -68,20 +68,26 @@ class ReconstructTest(support.ServiceTest):
         right = array.array("f", file.read_bytes())
         frame = len(right) // 60
         nothing = array.array("f", [math.nan] * frame)
-        swapped = right[20 * frame : 25 * frame]
+        swapped = right[20 * frame : 22 * frame]
         swapped.byteswap()
+        one_pixel = right[:]
+        for view in range(60):
+            one_pixel[view * frame + 9355] = (math.inf, math.nan, 1e30)[view % 3]
         for wrong, words in (
             (right, None),
             (right[: 20 * frame] + nothing + right[21 * frame :], "not finite"),
-            (right[: 20 * frame] + swapped + right[25 * frame :], "in the other byte order"),
+            (right[: 20 * frame] + swapped + right[22 * frame :], "in the other byte order"),
+            (one_pixel, "1 of 18600 line integrals are not finite, or beyond 100 (column 55 of row 60 is the first)"),
             (array.array("f", [line / math.log(10) for line in right]), "decadic logarithms"),
             (right[4 * frame : 5 * frame] * 60, "have the pixels of the frame before"),
         ):
             with self.subTest(words):
                 file.write_bytes(wrong.tobytes())
-                live = isocenter.json_of("stream", bundle, "--server", service.grpc, *support.GRID)["warnings"]
-                local = isocenter.json_of("reconstruct", bundle, *support.GRID, "--out", self.folder / "v.mha", "--overwrite")["warnings"]
-                for said in (live, local):
+                streamed = isocenter.json_of("stream", bundle, "--server", service.grpc, *support.GRID)
+                local = isocenter.json_of("reconstruct", bundle, *support.GRID, "--out", self.folder / "v.mha", "--overwrite")
+                voxels = (self.folder / "v.mha").read_bytes().partition(b"ElementDataFile = LOCAL\n")[2]
+                self.assertTrue(self.fetch_voxels(service, streamed["job_id"]) == voxels, "other bits than on files")
+                for said in (streamed["warnings"], local["warnings"]):
                     if words is None:
                         self.assertEqual(said, [])
                         continue

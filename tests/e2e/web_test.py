@@ -7,6 +7,7 @@ import re
 import struct
 import urllib.request
 
+import docs
 import support
 from lab import isocenter, process
 
@@ -23,6 +24,24 @@ class WebTest(support.ServiceTest):
         status, _, body = self.get(service, target)
         self.assertEqual(status, 200, body)
         return json.loads(body)
+
+    def test_a_client_of_the_docs_is_told_of_volumes(self):
+        (client,) = docs.blocks(docs.section("web-api.md", "To be told when a volume is there"), "python")
+        names = {}
+        exec(client, names)  # as whoever copies it runs it
+        service = self.service()
+        before = self.stream(service)["job_id"]
+        jobs = names["completed_jobs"](f"http://{service.web}")
+        self.assertEqual(next(jobs)["job_id"], before)
+        for restarts in (False, True):
+            # What completes while nobody reads, and what before a restart, are told like all else.
+            job = self.stream(service)["job_id"]
+            if restarts:
+                service.stop()
+                service.start()
+            told = next(jobs)
+            self.assertEqual((told["job_id"], told["state"]), (job, "completed"))
+        jobs.close()
 
     def volume(self, service, job):
         """What there is of a volume, once it is prepared."""

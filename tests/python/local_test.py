@@ -147,6 +147,8 @@ class Warnings(PackageTest):
         self.assertFalse(out.any())
         self.lines[3, 2, 1] = np.nan
         self.assert_says(isocenter.InvalidArgument, r"frames\[3, 2, 1\] is nan; legal is a finite number", plan.warnings, self.lines)
+        self.lines[3, 2, 1] = 1e30
+        self.assert_says(isocenter.InvalidArgument, r"frames: 1 of \d+ line integrals are not finite, or beyond 100", plan.warnings, self.lines)
 
     def test_what_contradicts_a_geometry_or_has_a_mask_is_refused(self):
         refused = (isocenter.InvalidArgument, r"pitch_mm is 3.0; legal is \(4.0, 4.0\), as the geometry has it, or None")

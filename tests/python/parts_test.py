@@ -413,7 +413,7 @@ class PartsTest(support.ServiceTest):
             (isocenter.InvalidArgument, "holds PRIVATE KEY; legal is a PEM file with BEGIN CERTIFICATE", {"address": "127.0.0.1:1", "ca_file": key}),
             (isocenter.InvalidArgument, "holds nothing whole", {"address": "127.0.0.1:1", "ca_file": cut}),
             (isocenter.InvalidArgument, "plain text to 10.0.0.1:1: give ca_file", {"address": "10.0.0.1:1", "token_file": token}),
-            (isocenter.InvalidArgument, "is no token", {"address": "127.0.0.1:1", "token_file": self.folder / "two words"}),
+            (isocenter.InvalidArgument, "is no token: it has blanks; legal is one word", {"address": "127.0.0.1:1", "token_file": self.folder / "two words"}),
             (isocenter.InvalidArgument, "no regular file", {"address": "127.0.0.1:1", "token_file": self.folder}),
             (isocenter.NotFound, "does not exist", {"address": "127.0.0.1:1", "ca_file": self.folder / "none"}),
             (isocenter.InvalidArgument, "no PEM file", {"address": "127.0.0.1:1", "ca_file": token}),

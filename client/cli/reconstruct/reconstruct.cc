@@ -320,6 +320,8 @@ absl::Status Reconstruct(ReconstructOptions options) {
   ISO_ASSIGN_OR_RETURN(const auto reference,
                        ReadReference(scan.acquisition, scan.position, options));
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*scan.source));
+  scan.warnings.insert(scan.warnings.end(), frames.repairs().begin(), frames.repairs().end());
+  PrintWarnings(frames.repairs());
   if (options.find_defects) {
     ISO_ASSIGN_OR_RETURN(scan.acquisition,
                          WithNewDefects(std::move(scan.acquisition), frames.view(),

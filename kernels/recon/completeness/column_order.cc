@@ -79,7 +79,8 @@ std::optional<std::string> ColumnOrder::HalvesText() const {
       "the columns are not in order: where rows begin and end in the object, the last column goes "
       "on where the first begins (line integrals differ by %.3f, rms, and by %.3f by chance), and "
       "the middle of the rows is thinner than their ends; expected is the middle of the object "
-      "there: the left and right halves of the frames are exchanged",
+      "there: the left and right halves of the frames are exchanged, or rows and columns, as of a "
+      "detector that is read transposed",
       std::sqrt(apart), std::sqrt(chance));
 }
 

@@ -92,12 +92,12 @@ int64_t InLongRuns(std::span<const FrameRow> rows, int highest) {
 DetectorLevels::Levels OfLineIntegrals(std::span<const FrameRow> rows) {
   DetectorLevels::Levels levels;
   float highest = -std::numeric_limits<float>::max(), lowest = -highest;
-  int64_t pixels = 0, silent = 0;
+  int64_t pixels = 0, not_finite = 0;
   for (const FrameRow& row : rows) {
     for (const float line : PixelsOf<float>(row)) {
       ++pixels;
       if (!std::isfinite(line)) {
-        ++silent;
+        ++not_finite;
         continue;
       }
       highest = std::max(highest, line);
@@ -105,10 +105,9 @@ DetectorLevels::Levels OfLineIntegrals(std::span<const FrameRow> rows) {
     }
   }
   if (pixels == 0) return levels;
-  levels.silent = static_cast<double>(silent) / static_cast<double>(pixels);
-  if (silent == pixels) return levels;
+  if (not_finite == pixels) return levels;
   levels.highest = highest;
-  levels.is_constant = silent == 0 && lowest == highest;
+  levels.is_constant = not_finite == 0 && lowest == highest;
   if (highest < kLeastCut) return levels;
   int64_t at_highest = 0;
   for (const FrameRow& row : rows) at_highest += std::ranges::count(PixelsOf<float>(row), highest);
@@ -204,12 +203,6 @@ std::optional<std::string> DetectorLevels::Overexposed(const Levels& levels, dou
 }
 
 std::optional<std::string> DetectorLevels::Silent(const Levels& levels) const {
-  if (acquisition_.pixel_type == PixelType::kFloat32LineIntegrals && levels.silent > 0) {
-    return absl::StrFormat(
-        "%.3g %% of the line integrals that were looked at are not finite; legal are finite "
-        "numbers: the others make streaks",
-        100 * levels.silent);
-  }
   if (levels.silent > kMost) {
     return absl::StrFormat(
         "%.1f %% of the detector's pixels show nothing; expected are at most %.0f %%",

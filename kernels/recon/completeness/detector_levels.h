@@ -24,9 +24,9 @@ class DetectorLevels {
   explicit DetectorLevels(const Acquisition& acquisition);
 
   struct Levels {
-    double at_highest = 0;  // share of the pixels that are overexposed, or cut off
-    double highest = 0;     // counts, or a line integral
-    double silent = 0;      // share of the pixels that show nothing: counts of 0, no finite number
+    double at_highest = 0;     // share of the pixels that are overexposed, or cut off
+    double highest = 0;        // counts, or a line integral
+    double silent = 0;         // share of the pixels whose counts are 0
     bool is_constant = false;  // all are the same
   };
   /// `rows`: some of a frame.

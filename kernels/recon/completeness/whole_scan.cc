@@ -11,15 +11,16 @@
 #include "kernels/recon/completeness/cut_rows.h"
 #include "kernels/recon/completeness/detector_levels.h"
 #include "kernels/recon/completeness/frame_row.h"
+#include "kernels/recon/completeness/in_frames.h"
 #include "kernels/recon/completeness/scan_watch.h"
+#include "kernels/recon/completeness/silent_rows.h"
 
 namespace isocenter::recon {
 namespace {
 
 /// Whether all pixels of a frame have one value, as of a detector that was not exposed, or has not
-/// answered. What is no number is told of otherwise.
+/// answered.
 bool IsConstant(const ops::RawFrames& frames, int view) {
-  if (!frames.counts && !std::isfinite(*frames.line_integrals.row(view, 0))) return false;
   const size_t pixel = frames.counts ? sizeof(uint16_t) : sizeof(float);
   const std::span<const std::byte> first = RowOf(frames, view, 0).pixels;
   // Every pixel is as the one before it.
@@ -28,46 +29,6 @@ bool IsConstant(const ops::RawFrames& frames, int view) {
     if (!std::ranges::equal(RowOf(frames, view, v).pixels, first)) return false;
   }
   return true;
-}
-
-/// What a service says at each frame with which it begins: here, in how many.
-class InFrames {
- public:
-  void Add(int view, std::optional<std::string> text) {
-    if (!text || frames_++ > 0) return;
-    first_ = view;
-    text_ = *std::move(text);
-  }
-  void Tell(int views, std::vector<std::string>& texts) const {
-    if (frames_ == 0) return;
-    texts.push_back(absl::StrCat("in ", frames_, " of ", views, " frames, of which the first is ",
-                                 first_, ": ", text_));
-  }
-
- private:
-  int frames_ = 0, first_ = 0;
-  std::string text_;
-};
-
-/// Line integrals that are no numbers, of a whole frame.
-std::optional<std::string> NotFinite(const ops::RawFrames& frames, int view) {
-  if (frames.counts) return std::nullopt;
-  const auto columns = static_cast<size_t>(frames.shape().fast);
-  int64_t found = 0;
-  size_t first_u = 0;
-  int first_v = 0;
-  for (int v = 0; v < static_cast<int>(frames.shape().middle); ++v) {
-    const std::span lines(frames.line_integrals.row(view, v), columns);
-    for (size_t u = 0; u < columns; ++u) {
-      if (std::isfinite(lines[u]) || found++ > 0) continue;
-      first_u = u;
-      first_v = v;
-    }
-  }
-  if (found == 0) return std::nullopt;
-  return absl::StrCat(found, " of ", frames.shape().fast * frames.shape().middle,
-                      " line integrals are not finite (column ", first_u, " of row ", first_v,
-                      " is the first); legal are finite numbers: they make streaks");
 }
 
 }  // namespace
@@ -86,7 +47,8 @@ std::optional<std::string> ConstantFramesText(const ops::RawFrames& frames) {
 FoundInScan ScanFindings(const WholeScan& scan) {
   ScanWatch watch(scan.acquisition);
   const DetectorLevels detector(scan.acquisition);
-  InFrames overexposed, silent, not_finite, other_order;
+  SilentRows silent_rows(scan.acquisition);
+  InFrames overexposed, silent, other_order;
   const int detector_rows = scan.acquisition.detector.rows;
   FoundInScan found;
   std::vector<std::string>& texts = found.texts;
@@ -105,8 +67,10 @@ FoundInScan ScanFindings(const WholeScan& scan) {
     }
     const DetectorLevels::Levels levels = detector.Look(sampled);
     overexposed.Add(view, detector.Overexposed(levels, scan.dose(view)));
-    if (scan.frames.counts) silent.Add(view, detector.Silent(levels));
-    not_finite.Add(view, NotFinite(scan.frames, view));
+    silent.Add(view, detector.Silent(levels));
+    for (int v = silent_rows.first_row(view); v < detector_rows; v += SilentRows::kStep) {
+      silent_rows.Add(RowOf(scan.frames, view, v));
+    }
     for (int i = 0; i < watch.rows(view); ++i) {
       rows.push_back(RowOf(scan.frames, view, watch.first_row(view) + i));
     }
@@ -116,9 +80,10 @@ FoundInScan ScanFindings(const WholeScan& scan) {
       texts.push_back(std::move(finding.text));
     }
   }
-  for (const InFrames* each : {&other_order, &overexposed, &silent, &not_finite}) {
-    each->Tell(scan.views(), texts);
+  for (const InFrames* each : {&other_order, &overexposed, &silent}) {
+    if (auto text = each->Text(scan.views())) texts.push_back(*std::move(text));
   }
+  if (auto text = silent_rows.Text()) texts.push_back(*std::move(text));
   if (std::optional<std::string> repeated = watch.RepeatedText()) {
     texts.push_back(*std::move(repeated));
   }

@@ -37,7 +37,7 @@ struct FoundInScan {
 
 /// What is wrong with the frames as a whole: some show nothing, and what ScanWatch and
 /// DetectorLevels find in the others. It looks at ScanWatch::SampledRows of each frame and a few
-/// more, and for numbers that are not finite at all of them.
+/// more. Line integrals that no beam gives are to be found before (FindIllegalLines).
 FoundInScan ScanFindings(const WholeScan& scan);
 
 /// Why the object is wider than the detector; nothing where it is not (CutRows). It looks at the

@@ -126,7 +126,7 @@ class Plan:
     ) -> Iterated:
         """The volume of one scan, in HU; of FDK without passes.
 
-        frames: as the plan says, C-contiguous, finite. start: of iterations without a warm start, the volume in HU that they begin with.
+        frames: as the plan says, C-contiguous, finite, line integrals at most 100 either way. start: of iterations without a warm start, the volume in HU that they begin with.
         out: float32 [z][y][x], where the volume goes, also that of `start`; None: a new array. progress: see isocenter.progress. Ctrl-C ends it.
         What warnings(frames) has comes as ReconstructionWarning before it begins. Raises InvalidArgument, ResourceExhausted; `out` holds
         nothing of use then.

@@ -142,13 +142,30 @@ absl::StatusOr<std::vector<int>> FrameLedger::MissingAtEnd() const {
   if (missing.empty()) return missing;
   const int most = MostMissing(), longest_gap = tolerated_.longest_gap;
   if (lost_ + static_cast<int>(missing.size()) > most || longest > longest_gap || present_ == 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        lost_ + missing.size(), " of ", frames(), " frames are missing (",
-        lost_ > 0 ? absl::StrCat(lost_, " replaced before, and ") : "", Named(gaps), "); legal ",
-        most == 0 ? "is none" : absl::StrCat("are at most ", most),
-        longest_gap < most ? absl::StrCat(", of which at most ", longest_gap, " in a row") : ""));
+    return absl::FailedPreconditionError(
+        absl::StrCat(lost_ + missing.size(), " of ", frames(), " frames are missing (",
+                     lost_ > 0 ? absl::StrCat(lost_, " replaced before, and ") : "", Named(gaps),
+                     "); ", ToleratedText()));
   }
   return missing;
+}
+
+bool FrameLedger::MayLose(int index) const {
+  if (lost_ + leaving_ + 1 > MostMissing()) return false;
+  const auto is_lost = [this](int i) {
+    return entries_[i] == Entry::kLost || entries_[i] == Entry::kLeaving;
+  };
+  int first = index, last = index;
+  while (first > 0 && is_lost(first - 1)) --first;
+  while (last + 1 < frames() && is_lost(last + 1)) ++last;
+  return last - first + 1 <= tolerated_.longest_gap;
+}
+
+std::string FrameLedger::ToleratedText() const {
+  const int most = MostMissing(), longest_gap = tolerated_.longest_gap;
+  return absl::StrCat(
+      "legal ", most == 0 ? "is none" : absl::StrCat("are at most ", most),
+      longest_gap < most ? absl::StrCat(", of which at most ", longest_gap, " in a row") : "");
 }
 
 std::vector<FrameRange> FrameLedger::Beyond() const {

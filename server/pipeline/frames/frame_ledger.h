@@ -55,10 +55,16 @@ class FrameLedger {
   /// Frames to be given up because no more will come. Errors: FAILED_PRECONDITION (more are missing
   /// than the job tolerates; says which).
   absl::StatusOr<std::vector<int>> MissingAtEnd() const;
+  /// Whether a frame of which nothing has come may be given up at once, as it cannot be used.
+  bool MayLose(int index) const;
+  /// What is legal of frames that are lost, as a clause for people.
+  std::string ToleratedText() const;
   /// From now on the frame is late; nothing stands for it before GiveUp.
   void BeginGiveUp(int index);
   void GiveUp(int index);
 
+  /// Nothing of it has come.
+  bool IsMissing(int index) const { return entries_[index] == Entry::kMissing; }
   int frames() const { return static_cast<int>(entries_.size()); }
   int present() const { return present_; }
   int lost() const { return lost_; }

@@ -74,7 +74,8 @@ FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncatio
       matrices_(acquisition.trajectory),
       deviations_(acquisition.trajectory.size()),
       detector_levels_(acquisition),
-      watch_(acquisition) {
+      watch_(acquisition),
+      silent_rows_(acquisition) {
   planned_.reserve(acquisition.trajectory.size());
   for (const ProjectionMatrix& matrix : acquisition.trajectory) {
     planned_.push_back(PoseOf(matrix));
@@ -92,8 +93,17 @@ FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition, ops::Truncatio
 
 std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
     int index, std::span<const std::span<const std::byte>> pixels,
-    const std::optional<ProjectionMatrix>& measured, double dose) {
+    const recon::IllegalLines& illegal, const std::optional<ProjectionMatrix>& measured,
+    double dose) {
   std::vector<jobs::JobWarning> warnings;
+  ++frames_;
+  if (illegal.found()) {
+    std::string text = recon::RepairedLinesText(illegal, acquisition_.detector);
+    repaired_.Add(index, text);
+    if (repaired_.frames() == 1) {
+      warnings.push_back({jobs::WarningKind::kDeadDetector, index, std::move(text)});
+    }
+  }
   Sample(index, pixels);
   CheckMatrix(index, measured, warnings);
   if (measured) matrices_[index] = *measured;
@@ -104,6 +114,7 @@ std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
     }
     return warnings;
   }
+  LookForSilentRows(index, pixels);
   const recon::DetectorLevels::Levels frame = detector_levels_.Look(sampled_);
   CheckDetector(index, frame, dose, warnings);
   // A detector that sees the same everywhere sees no patient.
@@ -112,6 +123,13 @@ std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
   // A frame that shows nothing has been told of.
   if (!frame.is_constant) CheckScan(index, dose, warnings);
   return warnings;
+}
+
+std::string FrameMonitor::WhyUnusable(int index, std::span<const std::span<const std::byte>> pixels,
+                                      const recon::IllegalLines& illegal) {
+  Sample(index, pixels);
+  auto order = recon::OtherByteOrderText(sampled_, acquisition_.pixel_type);
+  return order ? *std::move(order) : recon::IllegalLinesText(illegal, acquisition_.detector);
 }
 
 FrameMonitor::Pose FrameMonitor::PoseOf(const ProjectionMatrix& matrix) {
@@ -131,6 +149,16 @@ void FrameMonitor::Sample(int index, std::span<const std::span<const std::byte>>
     const std::span to = std::span(watched_).subspan(i * row_bytes, row_bytes);
     watched_rows_.push_back({watch_.first_row(index) + i, to});
     CopyRow(pixels, watched_rows_.back().v, to);
+  }
+}
+
+void FrameMonitor::LookForSilentRows(int index,
+                                     std::span<const std::span<const std::byte>> pixels) {
+  std::vector<std::byte> row(sample_.size() / sampled_.size());
+  const int rows = acquisition_.detector.rows;
+  for (int v = silent_rows_.first_row(index); v < rows; v += recon::SilentRows::kStep) {
+    CopyRow(pixels, v, row);
+    silent_rows_.Add({v, row});
   }
 }
 
@@ -179,6 +207,13 @@ void FrameMonitor::CheckScan(int index, double dose, std::vector<jobs::JobWarnin
 
 FrameMonitor::WholeScan FrameMonitor::OnEnd() const {
   WholeScan scan;
+  if (repaired_.frames() > 1) {  // one has been told of
+    scan.warnings.push_back(
+        {jobs::WarningKind::kDeadDetector, std::nullopt, *repaired_.Text(frames_)});
+  }
+  if (auto text = silent_rows_.Text()) {
+    scan.warnings.push_back({jobs::WarningKind::kDeadDetector, std::nullopt, *std::move(text)});
+  }
   const recon::OppositeRaysResult rays = watch_.JudgeRays(matrices_);
   for (recon::ScanFinding& finding : watch_.End(rays)) {
     scan.warnings.push_back({KindOf(finding.fault), finding.view, std::move(finding.text)});

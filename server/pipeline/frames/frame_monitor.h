@@ -14,7 +14,10 @@
 #include "kernels/ops/operations.h"
 #include "kernels/recon/completeness/cut_rows.h"
 #include "kernels/recon/completeness/detector_levels.h"
+#include "kernels/recon/completeness/in_frames.h"
+#include "kernels/recon/completeness/repair/illegal_lines.h"
 #include "kernels/recon/completeness/scan_watch.h"
+#include "kernels/recon/completeness/silent_rows.h"
 #include "kernels/recon/plan.h"
 #include "server/jobs/job.h"
 
@@ -24,8 +27,10 @@ namespace isocenter::pipeline {
 /// it begins, and again only after it has ended.
 ///
 /// Saturated, dead: of more than 1 % of the pixels that are looked at (recon::DetectorLevels). Dead
-/// are also line integrals that are not finite, and frames whose bytes are in the other order
-/// (recon::OtherByteOrderText), of which nothing else is told.
+/// are also frames whose bytes are in the other order (recon::OtherByteOrderText), of which nothing
+/// else is told; and line integrals that no beam gives: of the first frame with some, and in how
+/// many there were when all have come. Then, too, rows that never counted anything
+/// (recon::SilentRows).
 ///
 /// Dose dip: the mean logarithm of the intensities is that of a dose more than 30 % below the
 /// median of the last eight frames within 6 degrees of the arc. The mean intensity, or the
@@ -60,12 +65,17 @@ class FrameMonitor {
   FrameMonitor(const recon::Acquisition& acquisition, ops::Truncation truncation);
 
   /// A frame that came, in any order, each once. `pixels`: [v][u], little-endian, in pieces that
-  /// need not end between pixels, together as long as a frame. `measured`: normalised. `dose`: what
-  /// the frame tells; 0: nothing.
+  /// need not end between pixels, together as long as a frame. `illegal`: what of them is to be
+  /// repaired. `measured`: normalised. `dose`: what the frame tells; 0: nothing.
   std::vector<jobs::JobWarning> OnFrame(int index,
                                         std::span<const std::span<const std::byte>> pixels,
+                                        const recon::IllegalLines& illegal,
                                         const std::optional<ProjectionMatrix>& measured,
                                         double dose);
+  /// Why a frame that has too many illegal pixels cannot be used, as a sentence for people. It is
+  /// not looked at otherwise.
+  std::string WhyUnusable(int index, std::span<const std::span<const std::byte>> pixels,
+                          const recon::IllegalLines& illegal);
   /// All frames have come that will.
   WholeScan OnEnd() const;
 
@@ -96,6 +106,7 @@ class FrameMonitor {
 
   static Pose PoseOf(const ProjectionMatrix& matrix);
   void Sample(int index, std::span<const std::span<const std::byte>> pixels);
+  void LookForSilentRows(int index, std::span<const std::span<const std::byte>> pixels);
   /// Mean over the sampled pixels that have a value.
   std::optional<double> LogIntensity() const;
   void CheckDetector(int index, const recon::DetectorLevels::Levels& frame, double dose,
@@ -123,8 +134,11 @@ class FrameMonitor {
   double level_before_dip_ = 0;
   int frames_in_dip_ = 0;  // 0: there is none
   Onset saturated_, dead_, jump_;
+  int frames_ = 0;  // that came
+  recon::InFrames repaired_;
   const recon::DetectorLevels detector_levels_;
   recon::ScanWatch watch_;
+  recon::SilentRows silent_rows_;
   std::optional<recon::CutRows> cut_rows_;  // unset: cut rows are corrected
 };
 

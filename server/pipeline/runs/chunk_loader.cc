@@ -1,30 +1,14 @@
 #include "server/pipeline/runs/chunk_loader.h"
 
-#include <cmath>
 #include <optional>
-#include <type_traits>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/completeness/repair/frame_blend.h"
+#include "kernels/recon/completeness/repair/illegal_lines.h"
 #include "server/pipeline/acquisition_request.h"
 
 namespace isocenter::pipeline {
 namespace {
-
-// out = (1 - weight) · out + weight · other
-template <typename T>
-void Blend(std::span<std::byte> out, std::span<const std::byte> other, float weight) {
-  T* const a = reinterpret_cast<T*>(out.data());
-  const T* const b = reinterpret_cast<const T*>(other.data());
-  for (size_t i = 0; i < out.size() / sizeof(T); ++i) {
-    const float blended =
-        (1 - weight) * static_cast<float>(a[i]) + weight * static_cast<float>(b[i]);
-    if constexpr (std::is_integral_v<T>) {
-      a[i] = static_cast<T>(std::lround(blended));
-    } else {
-      a[i] = blended;
-    }
-  }
-}
 
 /// The matrix that a view's pixels are back-projected with; nothing: the planned one.
 std::optional<ProjectionMatrix> MatrixOf(const ViewSource& source,
@@ -33,6 +17,18 @@ std::optional<ProjectionMatrix> MatrixOf(const ViewSource& source,
   if (!source.own_matrix) return std::nullopt;
   if (!measured && source.frame != source.view) return planned[source.frame];
   return measured;
+}
+
+/// The spool has frames as they were sent: what no beam gives is not computed with.
+absl::StatusOr<jobs::FrameMeasurement> ReadFrame(jobs::JobSpool& spool,
+                                                 const recon::Acquisition& acquisition, int frame,
+                                                 std::span<std::byte> pixels) {
+  ISO_ASSIGN_OR_RETURN(const jobs::FrameMeasurement told, spool.Read(frame, pixels));
+  if (acquisition.pixel_type == recon::PixelType::kFloat32LineIntegrals) {
+    recon::RepairLineIntegrals(acquisition.detector, {reinterpret_cast<float*>(pixels.data()),
+                                                      pixels.size() / sizeof(float)});
+  }
+  return told;
 }
 
 /// Of two frames' pixels, as they were blended; not told where it was not for both.
@@ -61,17 +57,14 @@ absl::Status LoadChunk(jobs::JobSpool& spool, const recon::Acquisition& acquisit
   for (size_t i = 0; i < sources.size(); ++i) {
     const ViewSource& source = sources[i];
     const std::span<std::byte> place = pixels.subspan(i * frame_bytes, frame_bytes);
-    ISO_ASSIGN_OR_RETURN(jobs::FrameMeasurement told, spool.Read(source.frame, place));
+    ISO_ASSIGN_OR_RETURN(jobs::FrameMeasurement told,
+                         ReadFrame(spool, acquisition, source.frame, place));
     if (source.blended_with >= 0) {
       second.resize(frame_bytes);
       ISO_ASSIGN_OR_RETURN(const jobs::FrameMeasurement other,
-                           spool.Read(source.blended_with, second));
+                           ReadFrame(spool, acquisition, source.blended_with, second));
       told.dose = BlendedDose(told.dose, other.dose, source.weight);
-      if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
-        Blend<uint16_t>(place, second, source.weight);
-      } else {
-        Blend<float>(place, second, source.weight);
-      }
+      recon::BlendFrames(acquisition.pixel_type, place, second, source.weight);
     }
     Append(
         MatrixOf(source, told.matrix, acquisition.trajectory), i,

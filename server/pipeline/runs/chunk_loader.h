@@ -19,7 +19,8 @@ struct Measured {
 };
 
 /// Fills `pixels`, [view][v][u], with what stands for the views of a chunk, and `measured` with
-/// one value per view, or none. Errors: those of JobSpool::Read.
+/// one value per view, or none. Line integrals that no beam gives are repaired
+/// (recon::RepairLineIntegrals). Errors: those of JobSpool::Read.
 absl::Status LoadChunk(jobs::JobSpool& spool, const recon::Acquisition& acquisition,
                        std::span<const ViewSource> sources, std::span<std::byte> pixels,
                        Measured& measured);

@@ -258,7 +258,7 @@ TEST(ServerConfig, TheSpoolIsInTheArchiveUnlessItHasAPlaceOfItsOwn) {
 TEST(ServerConfig, AFileShowsAllItsMistakesInOurWords) {
   const std::string said = MessageOf(ParseServerConfig(R"(grcp_address: "x"
 limits { memory_byte: 3 gpus: -1 }
-spool { sync: SYNC_POLICY_ALWAY }
+spool { sync: SYNC_POLICY_ALWAY sync_policy: SYNC_POLICY_ALWAYS }
 memory_bytes: 3
 drain_seconds: "soon" drain_seconds: 4
 dicom_node { port 7 disabled: maybe peer { ae_title: 7 } tls { port: 2762 } } }
@@ -272,6 +272,7 @@ protocol { name: "a" )",
         "f:2:10: limits has no field 'memory_byte'; did you mean memory_bytes?",
         "f:2:31: limits.gpus is -1; legal is a whole number from 0 to 64",
         "f:3:15: spool.sync is SYNC_POLICY_ALWAY;", "did you mean SYNC_POLICY_ALWAYS?",
+        "f:3:33: spool has no field 'sync_policy'; did you mean sync?",
         "f:4:1: there is no field 'memory_bytes'; did you mean limits.memory_bytes?",
         "f:5:16: drain_seconds is \"soon\"; legal is a number from 0 to 3600",
         "f:5:23: drain_seconds is written twice", "dicom_node.port lacks its colon",

@@ -146,7 +146,10 @@ TEST_F(ApiTest, JobsAreFilteredAndPaged) {
   EXPECT_THAT(ids_of(Body("/api/v1/jobs?station_name=ROOM-0")), ElementsAre(ids[2], ids[0]));
   EXPECT_THAT(ids_of(Body("/api/v1/jobs?state=active")), ElementsAre(ids[2], ids[1]));
   EXPECT_THAT(ids_of(Body("/api/v1/jobs?state=cancelled,failed")), ElementsAre(ids[0]));
-  EXPECT_EQ(client().Get("/api/v1/jobs?state=lost").status, 400);
+  const auto refused = client().Get("/api/v1/jobs?state=complete");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("state is 'complete'; legal are active, receiving, "));
+  EXPECT_THAT(refused.body, HasSubstr("; did you mean completed?"));
 }
 
 // One that is not known would change nothing, without a word.

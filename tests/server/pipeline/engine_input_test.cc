@@ -1,6 +1,8 @@
 // What may happen to frames and streams on their way into a job.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -185,6 +187,108 @@ TEST_F(EngineInputTest, WhatIsNoFrameIsRefused) {
                 .code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Job(job.id()).state, JobState::kReceiving);
+}
+
+// ---- Line integrals that no beam gives ---------------------------------------------------------
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// A frame whose pixels `illegal` are so.
+std::string Spoiled(int view, float value, std::vector<size_t> illegal) {
+  std::string bytes = SmallFrame(SmallRequest().acquisition, view);
+  for (const size_t pixel : illegal) {
+    std::memcpy(&bytes[pixel * sizeof value], &value, sizeof value);
+  }
+  return bytes;
+}
+
+std::string AllNaN() { return {std::string(4032, '\xff')}; }
+
+TEST_F(EngineInputTest, IllegalLineIntegralsAreComputedFromThePixelsBesideAndTold) {
+  const std::vector<float> good = Batch();
+  for (const float value : {kNaN, 1e30F, -std::numeric_limits<float>::infinity()}) {
+    const Live live = Begin();
+    live.console->pixels = [&](int view) { return Spoiled(view, value, {500, 501}); };
+    ASSERT_TRUE(live.console->Send(0, kFrames).ok());
+    const jobs::Job job = AwaitEnd(live.id);
+    EXPECT_EQ(job.state, JobState::kCompleted) << job.error;
+    EXPECT_LT(Difference(VolumeOf(live.id), good), 0.005) << value;
+    ASSERT_EQ(job.warnings.size(), 2u);
+    EXPECT_EQ(job.warnings[0].kind, WarningKind::kDeadDetector);
+    EXPECT_THAT(job.warnings[0].text,
+                HasSubstr("2 of 1008 line integrals are not finite, or beyond 100"));
+    EXPECT_THAT(job.warnings[1].text, HasSubstr("in 40 of 40 frames, of which the first is 0: 2 "));
+  }
+}
+
+TEST_F(EngineInputTest, RepairedFramesGiveTheSameVolumeAfterARestart) {
+  const auto spoiled = [](int view) { return Spoiled(view, kNaN, {500}); };
+  const Live whole = Begin();
+  whole.console->pixels = spoiled;
+  ASSERT_TRUE(whole.console->Send(0, kFrames).ok());
+  ASSERT_EQ(AwaitEnd(whole.id).state, JobState::kCompleted);
+  const std::vector<float> volume = VolumeOf(whole.id);
+  const Live live = Begin();
+  live.console->pixels = spoiled;
+  ASSERT_TRUE(live.console->Send(0, 15).ok());
+  AwaitSpooled(live.id, 15);
+  Restart();
+  const auto again = Resume(live.id);
+  again->pixels = spoiled;
+  ASSERT_TRUE(again->Send(15, kFrames).ok());
+  EXPECT_EQ(AwaitEnd(live.id).state, JobState::kCompleted);
+  EXPECT_EQ(VolumeOf(live.id), volume);
+}
+
+TEST_F(EngineInputTest, AFrameOfTooManyIllegalLineIntegralsIsAMissingOne) {
+  const Live without = Begin();
+  ASSERT_TRUE(without.console->Send(0, 17).ok());
+  ASSERT_TRUE(without.console->Send(18, kFrames).ok());
+  ASSERT_TRUE(without.console->Finish().ok());
+  ASSERT_EQ(AwaitEnd(without.id).state, JobState::kCompleted);
+
+  const Live live = Begin();
+  live.console->pixels = [&](int view) {
+    return view == 17 ? AllNaN() : SmallFrame(SmallRequest().acquisition, view);
+  };
+  ASSERT_TRUE(live.console->Send(0, kFrames).ok());  // none is waited for
+  const jobs::Job job = AwaitEnd(live.id);
+  EXPECT_EQ(job.state, JobState::kCompleted) << job.error;
+  EXPECT_EQ(job.progress.frames_lost, 1);
+  EXPECT_EQ(VolumeOf(live.id), VolumeOf(without.id));
+  EXPECT_THAT(job.result.warnings,
+              ElementsAre(HasSubstr("frame 17 is not used, and computed from the frames beside: "
+                                    "1008 of 1008 line integrals are not finite")));
+}
+
+TEST_F(EngineInputTest, MoreSuchFramesThanAreToleratedEndTheStream) {
+  const Live live = Begin();  // of 40 frames, two may be missing
+  live.console->pixels = [](int) { return AllNaN(); };
+  ASSERT_TRUE(live.console->Send(0, 2).ok());
+  const absl::Status refused = live.console->SendOne(2);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("frame.pixels of frame 2: 1008 of 1008 line integrals are not finite"));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("of 40 frames 2 are already; legal are at most 2"));
+  live.console->Reject(refused);
+  const auto second = Resume(live.id);
+  ASSERT_TRUE(second->Send(2, kFrames).ok());
+  EXPECT_EQ(AwaitEnd(live.id).state, JobState::kCompleted) << Job(live.id).error;
+}
+
+// What arrives damaged is sent again, whatever its pixels seem to be.
+TEST_F(EngineInputTest, AFrameThatWasDamagedOnItsWayIsNoMissingOne) {
+  const Live live = Begin();
+  ASSERT_TRUE(live.console->Send(0, 10).ok());
+  live.console->pixels = [](int) { return AllNaN(); };
+  (void)live.console->SendOne(10, 1);
+  ASSERT_TRUE(Eventually([&] { return !live.console->refusal().ok(); }));
+  EXPECT_EQ(live.console->refusal().code(), absl::StatusCode::kDataLoss);
+  const auto second = Resume(live.id);
+  ASSERT_TRUE(second->Send(10, kFrames).ok());
+  EXPECT_EQ(AwaitEnd(live.id).progress.frames_lost, 0);
+  EXPECT_EQ(VolumeOf(live.id), Batch());
 }
 
 // ---- Streams -----------------------------------------------------------------------------------
@@ -385,6 +489,15 @@ TEST_F(EngineInputTest, AJobWhoseConsoleDoesNotSendItRightSaysWhatWasRefused) {
                 "the console's stream ended after 3 of ", kFrames,
                 " frames and did not come back within 100ms; what it sent last was refused: "
                 "nonsense")));
+}
+
+TEST_F(EngineInputTest, AJobWhoseLastFrameCameDamagedSaysSo) {
+  Start({.engine = {.reconnect_limit = absl::Milliseconds(100)}});
+  const Live live = Begin();
+  ASSERT_TRUE(live.console->Send(0, 3).ok());
+  (void)live.console->SendOne(3, 1);
+  EXPECT_THAT(std::string(AwaitEnd(live.id).error.message()),
+              HasSubstr("did not come back within 100ms; what it sent last was refused: frame 3"));
 }
 
 TEST_F(EngineInputTest, AStreamThatIsRejectedBeforeItsFirstFrameFailsTheJob) {

@@ -184,6 +184,24 @@ TEST(FrameLedger, ARunThatMayBeLongerThanAllThatMayBeMissingIsNotTold) {
               testing::EndsWith("6 of 100 frames are missing (10 to 15); legal are at most 5"));
 }
 
+TEST(FrameLedger, WhatCannotBeUsedMayBeLostAsWhatDoesNotCome) {
+  FrameLedger ledger = Empty({.longest_gap = 2, .most_missing = 0.03});
+  EXPECT_EQ(ledger.ToleratedText(), "legal are at most 3, of which at most 2 in a row");
+  for (const int index : {10, 12}) {
+    EXPECT_TRUE(ledger.MayLose(index));
+    ledger.BeginGiveUp(index);
+  }
+  EXPECT_FALSE(ledger.MayLose(11)) << "three in a row";
+  EXPECT_TRUE(ledger.MayLose(13));
+  ledger.GiveUp(10);
+  EXPECT_FALSE(ledger.MayLose(11));
+  ledger.BeginGiveUp(50);
+  EXPECT_FALSE(ledger.MayLose(90)) << "a fourth";
+  EXPECT_FALSE(ledger.IsMissing(50));
+  EXPECT_TRUE(ledger.IsMissing(90));
+  EXPECT_FALSE(Empty({.policy = MissingFramesPolicy::kFail}).MayLose(0));
+}
+
 TEST(FrameLedger, ThePolicyFailToleratesNothing) {
   FrameLedger ledger = Empty({.policy = MissingFramesPolicy::kFail});
   Add(ledger, 0, 10);

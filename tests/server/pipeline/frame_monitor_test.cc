@@ -20,10 +20,13 @@ namespace isocenter::pipeline {
 namespace {
 
 using jobs::WarningKind;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::StartsWith;
 
 constexpr double kSourceToIsocenter = 750, kSourceToDetector = 1200;
 
@@ -101,7 +104,12 @@ class Scan {
     for (size_t at = 0; at < all.size(); at += 1021) {
       pieces.push_back(all.subspan(at, std::min<size_t>(1021, all.size() - at)));
     }
-    for (const jobs::JobWarning& warning : monitor_.OnFrame(index, pieces, measured, dose)) {
+    const recon::IllegalLines illegal =
+        acquisition_.pixel_type == recon::PixelType::kFloat32LineIntegrals
+            ? recon::FindIllegalLines(pieces)
+            : recon::IllegalLines();
+    for (const jobs::JobWarning& warning :
+         monitor_.OnFrame(index, pieces, illegal, measured, dose)) {
       EXPECT_EQ(warning.frame, index);
       warnings_.push_back(warning);
     }
@@ -267,7 +275,7 @@ TEST(FrameMonitor, WarnsOfOverexposureThatIsNotRecovered) {
   }
   const std::span<const std::byte> bytes = std::as_bytes(std::span(counts));
   const auto said = [&](int index, double dose) {
-    const auto warnings = monitor.OnFrame(index, {&bytes, 1}, std::nullopt, dose);
+    const auto warnings = monitor.OnFrame(index, {&bytes, 1}, {}, std::nullopt, dose);
     return warnings.empty() ? std::string() : warnings[0].text;
   };
   EXPECT_EQ(said(0, 2), "");
@@ -321,30 +329,40 @@ TEST(FrameMonitor, FindsDeadPixels) {
   EXPECT_THAT(scan.text(0), HasSubstr("2.5 % of the detector's pixels show nothing"));
 }
 
-TEST(FrameMonitor, LineIntegralsThatAreNoneAreDeadPixels) {
-  Scan scan = FloatScan();
-  scan.Give(0, scan.Frame(0));
-  std::string bytes = scan.Frame(1);
-  for (const float value :
-       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
-    for (size_t row = 0; row < bytes.size(); row += 640) {
-      std::memcpy(&bytes[row + (std::isnan(value) ? 0 : 4)], &value, sizeof value);
-    }
-  }
-  scan.Give(1, bytes);
-  EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kDeadDetector, 1)));
-  EXPECT_THAT(scan.text(0), HasSubstr("line integrals that were looked at are not finite"));
-}
-
-TEST(FrameMonitor, AFrameWithoutANumberIsToldAsThatAlone) {
-  Scan scan = FloatScan();
+TEST(FrameMonitor, ADeadRowIsToldAlsoWhereNoOtherCheckLooks) {
+  Scan scan = CountScan();
   for (int i = 0; i < scan.views(); ++i) {
     std::string bytes = scan.Frame(i);
-    if (i == 20) std::memset(bytes.data(), 0xff, bytes.size());  // quiet NaN
+    std::memset(&bytes[320], 0, 320);  // row 1
     scan.Give(i, bytes);
   }
-  EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kDeadDetector, 20)));
-  EXPECT_THAT(scan.text(0), HasSubstr("100 % of the line integrals"));
+  EXPECT_THAT(scan.End(), Contains(Field(&jobs::JobWarning::text,
+                                         HasSubstr("rows counts nothing in any frame that was "
+                                                   "looked at (row 1)"))));
+}
+
+TEST(FrameMonitor, LineIntegralsThatNoBeamGivesAreToldOfOnceAndThenInHowManyFrames) {
+  for (const float value :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e30F}) {
+    Scan scan = FloatScan();
+    for (int i = 0; i < scan.views(); ++i) {
+      std::string bytes = scan.Frame(i);
+      // At another place in each, as of damage, and not always there.
+      if (i % 3 == 1) std::memcpy(&bytes[4 * (160 + i)], &value, sizeof value);
+      scan.Give(i, bytes);
+    }
+    EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kDeadDetector, 1))) << value;
+    EXPECT_THAT(scan.text(0), StartsWith("1 of "));
+    EXPECT_THAT(scan.text(0), HasSubstr("line integrals are not finite, or beyond 100 (column 1 of "
+                                        "row 1 is the first)"));
+    const std::vector<jobs::JobWarning> at_end = scan.End();
+    ASSERT_FALSE(at_end.empty());
+    EXPECT_EQ(at_end[0].kind, WarningKind::kDeadDetector);
+    EXPECT_THAT(at_end[0].text,
+                HasSubstr(absl::StrCat("in ", (scan.views() + 1) / 3, " of ", scan.views(),
+                                       " frames, of which the first "
+                                       "is 1: 1 of ")));
+  }
 }
 
 TEST(FrameMonitor, FramesInTheOtherByteOrderAreToldAsThatAlone) {
@@ -508,7 +526,7 @@ TEST(FrameMonitor, MeasuredMatricesOfAnotherDistanceAreToldAtTheEnd) {
     const std::span<const std::byte> piece = std::as_bytes(std::span<const char>(pixels));
     for (int view = 0; view < 60; ++view) {
       for (const jobs::JobWarning& warning :
-           monitor.OnFrame(view, std::span(&piece, 1), measured[view], 0)) {
+           monitor.OnFrame(view, std::span(&piece, 1), {}, measured[view], 0)) {
         EXPECT_NE(warning.kind, WarningKind::kMatrixJump);
       }
     }
