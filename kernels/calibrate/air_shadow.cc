@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/calibrate/robust.h"
@@ -23,7 +24,14 @@ struct Blocks {
   double at(int row, int column) const { return value[size_t(row) * columns + column]; }
 };
 
-Blocks MediansOfBlocks(std::span<const float> air, const Detector& detector) {
+double Quantile(std::vector<double> values, double share) {
+  const auto at = values.begin() + static_cast<int64_t>(share * double(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+// `noise_share`: of which of the blocks, by their noise, it is taken.
+Blocks MediansOfBlocks(std::span<const float> air, double noise_share, const Detector& detector) {
   Blocks blocks;
   blocks.side = std::clamp(std::min(detector.columns, detector.rows) / kBlocksAcross, kLeastBlock,
                            kMostBlock);
@@ -42,7 +50,7 @@ Blocks MediansOfBlocks(std::span<const float> air, const Detector& detector) {
       blocks.value.push_back(Median(std::move(values)));
     }
   }
-  blocks.sigma = sigmas.empty() ? 0 : kSigmaOfMedian * Median(std::move(sigmas)) / blocks.side;
+  blocks.sigma = kSigmaOfMedian * Quantile(std::move(sigmas), noise_share) / blocks.side;
   return blocks;
 }
 
@@ -128,21 +136,41 @@ AirShadow ShadowAt(const Blocks& blocks, const Step& step, const Detector& detec
           .share_percent = 100 * pixels / (double{1} * detector.columns * detector.rows)};
 }
 
-}  // namespace
+bool TooSmall(const Detector& detector) {
+  return std::min(detector.columns, detector.rows) < kLeastBlocks * kLeastBlock;
+}
 
-AirSteps FindAirSteps(std::span<const float> air, const Detector& detector) {
-  if (std::min(detector.columns, detector.rows) < kLeastBlocks * kLeastBlock) return {};
-  Blocks blocks = MediansOfBlocks(air, detector);
-  TakeOffWhatIsInCommon(blocks);
+AirSteps StepsOf(const Blocks& blocks, double least_percent, const Detector& detector) {
   const Step largest = LargestStep(blocks);
   const double sigma = blocks.sigma * std::sqrt(2.0 / 3);
-  AirSteps steps{
-      .largest_percent = PercentOf(largest.size),
-      .legal_percent = std::max(kLeastAirStepPercent, PercentOf(kLeastAirStepSigmas * sigma))};
+  AirSteps steps{.largest_percent = PercentOf(largest.size),
+                 .legal_percent = std::max(least_percent, PercentOf(kLeastAirStepSigmas * sigma))};
   if (steps.largest_percent > steps.legal_percent) {
     steps.shadow = ShadowAt(blocks, largest, detector);
   }
   return steps;
+}
+
+}  // namespace
+
+AirSteps FindAirSteps(std::span<const float> air, const Detector& detector) {
+  if (TooSmall(detector)) return {};
+  Blocks blocks = MediansOfBlocks(air, 0.5, detector);
+  TakeOffWhatIsInCommon(blocks);
+  return StepsOf(blocks, kLeastAirStepPercent, detector);
+}
+
+AirSteps FindChangeSteps(std::span<const float> change, double legal_percent,
+                         const Detector& detector) {
+  if (TooSmall(detector)) return {};
+  // Behind a bow-tie noise is not the same everywhere.
+  Blocks blocks = MediansOfBlocks(change, 0.95, detector);
+  // Of the larger part, so that the smaller one is what departs.
+  const double low = Quantile(blocks.value, 0.25), high = Quantile(blocks.value, 0.75);
+  const double middle = Quantile(blocks.value, 0.5);
+  const double most = middle - low < high - middle ? low : high;
+  for (double& value : blocks.value) value -= most;
+  return StepsOf(blocks, legal_percent, detector);
 }
 
 }  // namespace isocenter::calibrate

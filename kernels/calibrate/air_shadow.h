@@ -35,4 +35,10 @@ struct AirSteps {
 /// [v][u] with defective pixels filled. Detectors below 40 x 40 pixels are not judged: 0.
 AirSteps FindAirSteps(std::span<const float> air, const Detector& detector);
 
+/// The same of how much each pixel's air changed within a sweep (1: not at all), of the
+/// larger part of the detector; what rows and columns have in common counts, since heels, filters
+/// and gains are in both halves. Legal is `legal_percent`, or what noise does.
+AirSteps FindChangeSteps(std::span<const float> change, double legal_percent,
+                         const Detector& detector);
+
 }  // namespace isocenter::calibrate

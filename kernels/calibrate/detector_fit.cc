@@ -51,6 +51,27 @@ absl::Status CheckNoise(const Figure& noise, double most, int frames, absl::stri
       absl::StrFormat("%s sweep of %d frames; about %.0f would do", sweep, frames, needed));
 }
 
+/// A part of the detector whose light changed within the sweep is no noise, and more frames do not
+/// lessen it.
+absl::Status CheckChange(const Figure& noise, const SweepStatistics& flat,
+                         const Detector& detector) {
+  if (noise.value <= kMostAirNoisePercent) return absl::OkStatus();
+  std::vector<float> change(flat.pixels());
+  for (size_t i = 0; i < change.size(); ++i) change[i] = static_cast<float>(1 + flat.Change(i));
+  const AirSteps steps = FindChangeSteps(change, kMostAirNoisePercent, detector);
+  if (!steps.shadow) return absl::OkStatus();
+  const AirShadow& part = *steps.shadow;
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "what is within columns %d to %d of rows %d to %d (%.1f %% of the detector) is %.2f %% %s in "
+      "the sweep's second half, relative to the rest of it, with an edge of %.2f %%; legal is at "
+      "most %.2f %%: a part of the detector or its amplifiers has changed, or something has moved "
+      "in "
+      "the beam; it is no noise, and a longer sweep does not lessen it",
+      part.first_column, part.last_column, part.first_row, part.last_row, part.share_percent,
+      std::abs(part.depth_percent), part.depth_percent < 0 ? "darker" : "brighter",
+      steps.largest_percent, steps.legal_percent));
+}
+
 /// What makes flat frames too dark, by the darkest one's level above the dark frames.
 const char* WhyDark(double level) {
   constexpr double kNoLight = 0.1 * kLeastFlatCounts;
@@ -143,6 +164,7 @@ absl::StatusOr<DetectorFit> FitDetector(const SweepStatistics& dark, const FlatF
   const double unevenness = Unevenness(usual);
   ISO_RETURN_IF_ERROR(
       CheckNoise(offset_noise, kMostOffsetNoisePercent, dark.frames(), "a dark", unevenness));
+  ISO_RETURN_IF_ERROR(CheckChange(air_noise, answers, detector));
   ISO_RETURN_IF_ERROR(
       CheckNoise(air_noise, kMostAirNoisePercent, answers.frames(), "a flat", unevenness));
   if (std::abs(drift.value) > kMostDarkDriftPercent) {

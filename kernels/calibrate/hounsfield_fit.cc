@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -32,6 +33,7 @@ absl::StatusOr<MeasuredInsert> Measure(HostView3<const float> volume, const Volu
   }
   MeasuredInsert measured{.insert = insert};
   double sum = 0, squares = 0;
+  Vec3 places, along, spread;  // sums of the places, times the values, and of their squares
   for (int k = static_cast<int>(at.z - reach.z); k <= at.z + reach.z; ++k) {
     for (int j = static_cast<int>(at.y - reach.y); j <= at.y + reach.y; ++j) {
       for (int i = static_cast<int>(at.x - reach.x); i <= at.x + reach.x; ++i) {
@@ -40,6 +42,9 @@ absl::StatusOr<MeasuredInsert> Measure(HostView3<const float> volume, const Volu
         const double hu = volume(k, j, i);
         sum += hu;
         squares += hu * hu;
+        places = places + off;
+        along = along + hu * off;
+        spread = spread + Vec3{off.x * off.x, off.y * off.y, off.z * off.z};
         ++measured.voxels;
       }
     }
@@ -47,11 +52,20 @@ absl::StatusOr<MeasuredInsert> Measure(HostView3<const float> volume, const Volu
   if (measured.voxels == 0) return measured;
   measured.mean_hu = sum / measured.voxels;
   const double variance = squares / measured.voxels - measured.mean_hu * measured.mean_hu;
+  double slant = 0;
+  for (const auto& [value, place, square] : {std::tuple(along.x, places.x, spread.x),
+                                             {along.y, places.y, spread.y},
+                                             {along.z, places.z, spread.z}}) {
+    const double with = value - measured.mean_hu * place;
+    if (square > 0) slant += with * with / square;
+  }
+  measured.slant_hu = std::sqrt(slant / measured.voxels);
   measured.sigma_hu = std::sqrt(std::max(variance, 0.0));  // in this order it keeps not-a-number
   return measured;
 }
 
-absl::Status Judge(const MeasuredInsert& measured) {
+/// `least_sigma_hu`: of all inserts.
+absl::Status Judge(const MeasuredInsert& measured, double least_sigma_hu) {
   const std::string name = absl::StrCat("of insert '", measured.insert.name, "'");
   if (measured.voxels < kLeastInsertVoxels) {
     return NotGoodEnough(
@@ -62,7 +76,11 @@ absl::Status Judge(const MeasuredInsert& measured) {
   if (measured.sigma_hu <= kMostInsertSigmaHu) return absl::OkStatus();
   return NotGoodEnough({absl::StrCat("the standard deviation ", name), measured.sigma_hu, "HU"},
                        absl::StrFormat("at most %g HU", kMostInsertSigmaHu),
-                       "is the insert where the table says, and its border outside of the ball?");
+                       measured.sigma_hu <= kSameNoise * least_sigma_hu
+                           ? "all inserts have such noise: reconstruct with a smoother filter "
+                             "(--filter hann), with larger voxels, or scan with more dose"
+                           : "is the insert where the table says, and its border outside of the "
+                             "ball?");
 }
 
 /// Inserts are by their true HU, which ascend, as the measured ones do.
@@ -108,6 +126,55 @@ std::vector<std::string> SlopesOff(const std::vector<MeasuredInsert>& inserts) {
         above.insert.true_hu, slope, 1 / kMostSlope, kMostSlope));
   }
   return warnings;
+}
+
+/// Balls that a border crosses.
+std::vector<std::string> InsertsAtABorder(const std::vector<MeasuredInsert>& inserts) {
+  std::vector<std::string> warnings;
+  for (const MeasuredInsert& each : inserts) {
+    const double variance = each.sigma_hu * each.sigma_hu;
+    if (each.slant_hu <= kMostSlantHu ||
+        each.slant_hu * each.slant_hu <= kMostSlantShare * variance) {
+      continue;
+    }
+    warnings.push_back(absl::StrFormat(
+        "insert '%s' has a standard deviation of %.1f HU, of which %.1f is a slope from one side "
+        "of "
+        "the ball to the other, and no noise: is the insert where the table says, and its border "
+        "outside of the ball?",
+        each.insert.name, each.sigma_hu, each.slant_hu));
+  }
+  return warnings;
+}
+
+/// The line through two inserts, which a table continues beyond them.
+double Continued(const MeasuredInsert& a, const MeasuredInsert& b, double measured_hu) {
+  return a.insert.true_hu + (b.insert.true_hu - a.insert.true_hu) / (b.mean_hu - a.mean_hu) *
+                                (measured_hu - a.mean_hu);
+}
+
+/// Inserts are by their true HU, which ascend. What lies beyond them is a guess.
+absl::StatusOr<std::vector<std::string>> BeyondInserts(const std::vector<MeasuredInsert>& inserts) {
+  constexpr double kAir = -1000, kBone = 1000;
+  const MeasuredInsert &first = inserts.front(), &last = inserts.back();
+  const bool has_air = first.insert.true_hu <= kAirHu, has_bone = last.insert.true_hu >= kBoneHu;
+  const double air = Continued(first, inserts[1], kAir);
+  const double bone = Continued(inserts[inserts.size() - 2], last, kBone);
+  if (!has_air && std::abs(air - kAir) > kMostAirMovedHu) {
+    return NotGoodEnough(
+        {"what the table makes of -1000 HU, which air has before any table,", air, "HU"},
+        absl::StrFormat("within %g HU of -1000", kMostAirMovedHu),
+        "an insert of air, and the others where they are in the volume");
+  }
+  if (has_air && has_bone && inserts.size() >= kEnoughInserts) {
+    return std::vector<std::string>{};
+  }
+  return std::vector<std::string>{absl::StrFormat(
+      "%d inserts from %g to %g HU make the table for all HU: beyond them it goes on as a line, "
+      "which makes %.0f of -1000 HU and %.0f of 1000; expected are %d inserts or more, one of air "
+      "and one of bone's density (%g HU or more)",
+      inserts.size(), first.insert.true_hu, last.insert.true_hu, air, bone, kEnoughInserts,
+      kBoneHu)};
 }
 
 /// Corrections that are noise, which the table puts on all voxels of such HU.
@@ -173,13 +240,16 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
   Figure error{"largest error before the table", 0, "HU"};
   Figure noise{"largest standard error of an insert", 0, "HU"};
   for (const Insert& insert : inserts) {
-    ISO_ASSIGN_OR_RETURN(const MeasuredInsert measured, Measure(volume, grid, insert));
-    ISO_RETURN_IF_ERROR(Judge(measured));
-    const double apart = measured.mean_hu - insert.true_hu;
+    ISO_ASSIGN_OR_RETURN(fit.inserts.emplace_back(), Measure(volume, grid, insert));
+  }
+  const double least_sigma =
+      std::ranges::min_element(fit.inserts, {}, &MeasuredInsert::sigma_hu)->sigma_hu;
+  for (const MeasuredInsert& measured : fit.inserts) {
+    ISO_RETURN_IF_ERROR(Judge(measured, least_sigma));
+    const double apart = measured.mean_hu - measured.insert.true_hu;
     if (std::abs(apart) > std::abs(error.value)) error.value = apart;
     noise.value = std::max(noise.value, measured.standard_error_hu());
-    fit.table.points.push_back({measured.mean_hu, insert.true_hu});
-    fit.inserts.push_back(measured);
+    fit.table.points.push_back({measured.mean_hu, measured.insert.true_hu});
   }
   if (const absl::Status legal = ops::CheckHounsfieldTable(fit.table); !legal.ok()) {
     return absl::InvalidArgumentError(
@@ -192,6 +262,11 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
   fit.warnings = InsertsOffTheirNeighbours(fit.inserts);
   // One wrong insert bends both.
   if (fit.warnings.empty()) fit.warnings = SlopesOff(fit.inserts);
+  for (std::string& warning : InsertsAtABorder(fit.inserts)) {
+    fit.warnings.push_back(std::move(warning));
+  }
+  ISO_ASSIGN_OR_RETURN(const std::vector<std::string> beyond, BeyondInserts(fit.inserts));
+  fit.warnings.insert(fit.warnings.end(), beyond.begin(), beyond.end());
   if (std::abs(error.value) < std::max(kTooRightHu, kTooRightSigmas * noise.value)) {
     fit.warnings.push_back(absl::StrFormat(
         "all inserts read within %.2f HU of the truth: was the volume made with a table already? "

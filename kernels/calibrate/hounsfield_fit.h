@@ -34,6 +34,8 @@ inline constexpr double kMostInsertSigmaHu = 100;
 struct MeasuredInsert {
   Insert insert;
   double mean_hu = 0, sigma_hu = 0;
+  double slant_hu =
+      0;  // standard deviation of the plane through the voxels: of a border, not noise
   int voxels = 0;
   double standard_error_hu() const { return sigma_hu / std::sqrt(voxels); }
 };
@@ -52,6 +54,21 @@ inline constexpr double kTooRightHu = 1, kTooRightSigmas = 3;
 /// Inserts of water's density, more or less (HU from 0): a water polynomial has them right by so
 /// much (HU) where scatter is corrected or little, because water is 0 by its making.
 inline constexpr double kNearWaterHu = 150, kMostWaterOffHu = 60;
+
+/// A plane through an insert's voxels that has so much of their variance, and such a standard
+/// deviation (HU), is a border of the insert within the ball: of noise it has some per cent.
+inline constexpr double kMostSlantShare = 0.3, kMostSlantHu = 8;
+/// An insert whose standard deviation is so many times the least of all inserts' has something
+/// else than noise in it.
+inline constexpr double kSameNoise = 1.5;
+
+/// What a table needs to be right from air to bone: so many inserts, one of at most kAirHu and one
+/// of kBoneHu at least.
+inline constexpr int kEnoughInserts = 3;
+inline constexpr double kAirHu = -800, kBoneHu = 500;
+/// Air reads -1000 HU in any reconstruction, more or less. Where the table has no insert of air, it
+/// may not make more (HU) of it.
+inline constexpr double kMostAirMovedHu = 100;
 
 /// A correction of such an insert that is within so many standard errors of its mean, where that is
 /// so much (HU), is noise more than anything: voxels share theirs, so that the mean knows less than

@@ -48,12 +48,13 @@ void AddValues(const PhantomStudy& study, List& list) {
     list.Add("non_uniformity_hu", study.uniformity->non_uniformity, 2, 0);
     list.Add("integral_non_uniformity", study.uniformity->integral_non_uniformity, 0.002, 0);
     // With their signs: of the magnitude alone, 4 HU too dark in the middle is as 4 too bright.
-    // Means of small regions differ from scan to scan by a fifth to a quarter of the noise, which
-    // is no fault of the room: four times that passes.
-    const double noise = study.uniformity->center.standard_deviation;
-    list.Add("cupping_hu", study.uniformity->cupping(), std::max(2.0, 0.8 * noise), 0);
-    list.Add("gradient_x_hu", study.uniformity->gradient_across(), std::max(3.0, noise), 0);
-    list.Add("gradient_y_hu", study.uniformity->gradient_up(), std::max(3.0, noise), 0);
+    // Four standard deviations of the difference of two scans: of the middle less a mean of four,
+    // and of one edge less another.
+    const double four = 4 * std::sqrt(2.0) * study.uniformity->mean_error;
+    const double gradient = std::max(3.0, std::sqrt(2.0) * four);
+    list.Add("cupping_hu", study.uniformity->cupping(), std::max(2.0, std::sqrt(1.25) * four), 0);
+    list.Add("gradient_x_hu", study.uniformity->gradient_across(), gradient, 0);
+    list.Add("gradient_y_hu", study.uniformity->gradient_up(), gradient, 0);
   }
   for (const InsertFigures& insert : study.inserts) {
     list.Add("insert_" + insert.name + "_hu", insert.figures.mean, 6, 0.015);
@@ -95,7 +96,7 @@ std::vector<Measure> MeasuresOf(const PhantomStudy& study) {
     list.Add(absl::StrFormat("detectability_%gmm", task.task.size_mm), task.index.with_eye, 0.01,
              0.15);
   }
-  if (study.distance_error_mm) list.Add("distance_error_mm", *study.distance_error_mm, 0.5, 0);
+  if (study.distance_error_mm) list.Add("distance_error_mm", *study.distance_error_mm, 0.2, 0);
   if (study.place.markers) list.Add("scale", study.place.markers->scale, 0.005, 0);
   return list.Take();
 }

@@ -101,24 +101,55 @@ absl::StatusOr<RegionFigures> MeasureRegion(const VolumeView& volume, const Rod&
   return figures;
 }
 
+namespace {
+
+// Squared standard error of the rod's mean. Differences of neighbouring slabs (von Neumann) have
+// nothing of what changes slowly along the axis.
+absl::StatusOr<double> VarianceOfMean(const VolumeView& volume, const Rod& rod) {
+  constexpr int kSlabs = 6;
+  double sums[kSlabs] = {}, voxels[kSlabs] = {};
+  ISO_RETURN_IF_ERROR(VisitRod(volume, rod, [&](double value, Vec3 offset) {
+    const double along = (offset.z / rod.half_height_mm + 1) / 2;
+    const int slab = std::clamp(static_cast<int>(along * kSlabs), 0, kSlabs - 1);
+    sums[slab] += value;
+    voxels[slab] += 1;
+  }));
+  double squares = 0, last = 0;
+  int slabs = 0;
+  for (int i = 0; i < kSlabs; ++i) {
+    if (voxels[i] == 0) continue;
+    const double mean = sums[i] / voxels[i];
+    if (slabs > 0) squares += (mean - last) * (mean - last);
+    last = mean;
+    ++slabs;
+  }
+  return slabs < 2 ? 0 : squares / (2 * (slabs - 1)) / slabs;
+}
+
+}  // namespace
+
 absl::StatusOr<Uniformity> MeasureUniformity(const VolumeView& volume, const Rod& disc) {
   constexpr double kPart = 0.12;
   Rod part = disc;
   part.radius_mm = kPart * disc.radius_mm;
   Uniformity result;
   ISO_ASSIGN_OR_RETURN(result.center, MeasureRegion(volume, part));
+  ISO_ASSIGN_OR_RETURN(double variance, VarianceOfMean(volume, part));
   const Vec3 up = Cross(disc.axis, disc.across);
   const Vec3 ways[] = {disc.across, up, -disc.across, -up};
   double least = result.center.mean, most = least;
   for (int i = 0; i < 4; ++i) {
     part.center = disc.center + (1 - kPart) * disc.radius_mm * ways[i];
     ISO_ASSIGN_OR_RETURN(const RegionFigures edge, MeasureRegion(volume, part));
+    ISO_ASSIGN_OR_RETURN(const double of_edge, VarianceOfMean(volume, part));
+    variance += of_edge;
     result.edge_means[i] = edge.mean;
     least = std::min(least, edge.mean);
     most = std::max(most, edge.mean);
     result.non_uniformity =
         std::max(result.non_uniformity, std::abs(edge.mean - result.center.mean));
   }
+  result.mean_error = std::sqrt(variance / 5);
   constexpr double kAir = -1000;
   if (!(least > kAir)) {
     return absl::InvalidArgumentError(absl::StrFormat(

@@ -52,6 +52,10 @@ struct Uniformity {
   /// (most - least) / (most + least) of the five means plus 1000: attenuation, of which air has
   /// none.
   double integral_non_uniformity = 0;
+  /// Standard error of such a mean by noise, HU: from how the means of slabs of the regions, along
+  /// the axis, differ from their neighbours. The noise of voxels over the root of their number
+  /// would be too small (neighbours share noise), noise itself is too large by far.
+  double mean_error = 0;
 
   /// With their signs, HU. The middle less the mean of the edges: below 0 where the middle is dark.
   double cupping() const {

@@ -169,6 +169,22 @@ TEST_F(QaTest, ABaselineWithWidthsOfLessThanASliceSaysHowToMakeItAnew) {
                                      old_file + "`"));
 }
 
+// A later scan may read less than one slice, which is not measured, and not passed.
+TEST_F(QaTest, SlicesAtTheEdgeOfWhatIsMeasuredMakeAPoorBaseline) {
+  ScanRecipe recipe = Recipe(0, 0);
+  recipe.blur_mm = 0.65;
+  const MadeScan scan = quality::MakeScan("quality", 80, recipe);
+  const Outcome outcome = RunCommand({"qa", Write("edge.mha", scan), "--json", Path("edge.json")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const double slices =
+      Value(nlohmann::json::parse(ReadBytes(Path("edge.json"))), "slice_fwhm_mm") / 1.4;
+  EXPECT_TRUE(slices >= 1 && slices < 1.2) << slices;
+  EXPECT_THAT(outcome.err, HasSubstr("slice_fwhm_mm: it is 1."));
+  EXPECT_THAT(outcome.err, HasSubstr("reconstruct the phantom on slices of 0.7 mm"));
+  const Outcome wide = RunCommand({"qa", Scan("wide.mha", 40, 1), "--json", Path("wide.json")});
+  EXPECT_THAT(wide.err, Not(HasSubstr("near the least that is measured")));
+}
+
 /// Files that tell how they were made.
 TEST_F(QaTest, ConditionsAreComparedAndFramesKnown) {
   const auto scan = [&](const char* name, uint64_t seed, formats::VolumeFacts facts) {

@@ -1,14 +1,18 @@
 // isocenter calibrate beam-hardening: water's line integrals at one energy.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/calibrate/commands.h"
+#include "client/cli/calibrate/expected_water.h"
 #include "client/cli/calibrate/pictures.h"
 #include "client/cli/calibrate/set_file.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/lag_removal.h"
+#include "kernels/calibrate/robust.h"
 #include "kernels/calibrate/transmission.h"
 #include "kernels/calibrate/water/hardness_fit.h"
 #include "kernels/calibrate/water/water_fit.h"
@@ -16,6 +20,9 @@
 
 namespace isocenter::cli {
 namespace {
+
+/// How far from 1 the dose of frames may be that a set takes for that of its flat frames.
+constexpr double kMostUntoldDose = 0.05;
 
 struct Options {
   std::vector<std::string> scans;
@@ -26,7 +33,7 @@ struct Options {
 
 absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double diameter_mm,
                                                  double most_error_percent, const OpenedSet& opened,
-                                                 std::FILE* file) {
+                                                 std::vector<double>& doses, std::FILE* file) {
   ISO_ASSIGN_OR_RETURN(SweepSource scan, SweepSource::Open("--scan", path));
   ISO_RETURN_IF_ERROR(CheckSweep(opened, scan));
   if (scan.frames() < calibrate::kLeastScanViews) {
@@ -44,7 +51,7 @@ absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double
     if (lags) lag.Run(normalized);
     if (frame % step != 0) return absl::OkStatus();
     const absl::StatusOr<std::vector<float>> transmission =
-        calibrate::Transmission(std::move(normalized), scan.detector());
+        calibrate::Transmission(std::move(normalized), scan.detector(), &doses.emplace_back());
     if (!transmission.ok()) return transmission.status();
     return calibrate::AddRays(*transmission, scan.trajectory()[frame], scan.detector(), frame,
                               cylinder.rays);
@@ -60,6 +67,21 @@ absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double
   return cylinder;
 }
 
+/// The doses that the frames were divided by, of which the set's flat frames have 1. Errors:
+/// FAILED_PRECONDITION (frames of another dose, which the set has nothing to read doses from).
+absl::StatusOr<calibrate::Figures> JudgeDoses(std::vector<double> doses, int air_columns) {
+  const auto [least, most] = std::ranges::minmax(doses);
+  const double middle = calibrate::Median(std::move(doses));
+  calibrate::Figures figures = {{"dose in the air beside the cylinder", middle, "of flat frames"},
+                                {"range of the frames' doses", 100 * (most - least) / middle, "%"}};
+  if (air_columns > 0 || std::abs(middle - 1) <= kMostUntoldDose) return figures;
+  return calibrate::NotGoodEnough(
+      figures[0], absl::StrCat(1 - kMostUntoldDose, " to ", 1 + kMostUntoldDose),
+      "the set takes frames that do not tell their dose for frames of the flat frames' dose. Make "
+      "flat frames with the dose of scans, or the set with `isocenter calibrate detector "
+      "--air-columns N`, and each frame's dose is read from the air beside the object");
+}
+
 absl::Status Calibrate(const Options& options) {
   if (options.scans.size() != options.diameters_mm.size()) {
     return absl::InvalidArgumentError(
@@ -69,23 +91,31 @@ absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.scans.begin(), options.scans.end()}));
   ISO_ASSIGN_OR_RETURN(OpenedSet opened, OpenInto(options.set));
   std::vector<calibrate::CylinderScan> scans;
+  std::vector<double> doses;
   for (size_t i = 0; i < options.scans.size(); ++i) {
     ISO_ASSIGN_OR_RETURN(scans.emplace_back(),
                          ReadScan(options.scans[i], options.diameters_mm[i],
                                   options.by_column ? calibrate::kMostDiameterErrorByColumnPercent
                                                     : calibrate::kMostDiameterErrorPercent,
-                                  opened, options.set.to.json.progress()));
+                                  opened, doses, options.set.to.json.progress()));
   }
+  ISO_ASSIGN_OR_RETURN(calibrate::Figures figures,
+                       JudgeDoses(std::move(doses), opened.calibration.air.columns));
   ISO_ASSIGN_OR_RETURN(const calibrate::WaterFit fit,
                        options.by_column
                            ? calibrate::FitWaterByColumn(scans, opened.calibration.detector)
                            : calibrate::FitWater(scans, opened.set.tube_voltage_kv()));
+  figures.insert(figures.begin(), fit.figures.begin(), fit.figures.end());
+  std::vector<std::string> warnings =
+      JudgeByTube(opened.set.tube_voltage_kv(), opened.calibration.mu_water_per_mm, figures);
+  warnings.insert(warnings.begin(), fit.warnings.begin(), fit.warnings.end());
   *opened.set.mutable_water() =
       wire::ToProto(
           ops::Calibration{.water = fit.polynomial, .mu_water_per_mm = fit.mu_water_per_mm})
           .water();
   return WriteInto(std::move(opened.set),
-                   {"beam hardening", fit.figures, PictureOf(fit), fit.warnings}, options.set);
+                   {"beam hardening", std::move(figures), PictureOf(fit), std::move(warnings)},
+                   options.set);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/quality/limits.h"
+#include "kernels/quality/slice_width.h"
 #include "kernels/quality/unmeasured_figures.h"
 
 namespace isocenter::cli {
@@ -68,6 +69,24 @@ absl::StatusOr<formats::Volume> LoadAgain(const Options& options, const Conditio
 QualityPhantom PhantomOf(const Options& options) {
   return QualityPhantomNamed(
       options.scan.phantom, options.scale_mm.value_or(DefaultPhantomScaleMm(options.scan.phantom)));
+}
+
+/// Slice widths that a later scan may not be able to measure, and why.
+std::vector<std::pair<std::string, std::string>> NarrowSlices(const std::vector<Measure>& measures,
+                                                              double slice_mm) {
+  std::vector<std::pair<std::string, std::string>> narrow;
+  for (const Measure& measure : measures) {
+    if (measure.name != "slice_fwhm_mm" && measure.name != "ramp_fwhm_mm") continue;
+    const double slices = measure.value / slice_mm;
+    if (slices >= quality::kSureSliceWidth) continue;
+    narrow.emplace_back(
+        measure.name,
+        absl::StrFormat("it is %.2f slices; as a baseline it should be %g or more, since a later "
+                        "scan that reads less than %g has it unmeasured, which is not passed: "
+                        "reconstruct the phantom on slices of %.2g mm",
+                        slices, quality::kSureSliceWidth, quality::kLeastSliceWidth, slice_mm / 2));
+  }
+  return narrow;
 }
 
 absl::Status CheckTolerances(const Options& options) {
@@ -376,6 +395,10 @@ absl::Status Qa(const Options& options) {
   const bool is_judged = !found.verdicts.empty() && baseline.measures.empty();
   if (!is_judged) {
     found.not_judged = NotJudged(baseline.measures.empty() ? found.measures : baseline.measures);
+  }
+  if (!is_judged && baseline.measures.empty()) {
+    PrintReasons("near the least that is measured",
+                 NarrowSlices(found.measures, volume.grid.spacing.z));
   }
   ISO_RETURN_IF_ERROR(Report(options, found));
   return Judge(options, found);

@@ -16,6 +16,7 @@
 #include "kernels/calibrate/geometry/bead_centers.h"
 #include "kernels/calibrate/geometry/geometry_checks.h"
 #include "kernels/calibrate/geometry/pose_search.h"
+#include "kernels/calibrate/geometry/pose_steps.h"
 #include "kernels/calibrate/geometry/world_frame.h"
 #include "kernels/calibrate/robust.h"
 
@@ -329,6 +330,11 @@ class Fitter {
     }
     fit_.balls = balls_;
     Summarise(fit_);
+    std::vector<Pinhole> cameras;
+    for (const FrameShadows& frame : shadows_) cameras.push_back(frame.camera);
+    for (std::string& warning : PoseStepWarnings(table_, cameras)) {
+      fit_.warnings.push_back(std::move(warning));
+    }
     return absl::OkStatus();
   }
 

@@ -58,7 +58,7 @@ TEST_F(Calibrate, LagAndWaterAreAddedToTheSet) {
   }
   EXPECT_EQ(detector_figures, 17);
   EXPECT_EQ(lag_figures, 5);
-  EXPECT_EQ(water_figures, 7);
+  EXPECT_EQ(water_figures, 9);
 
   outcome = RunCommand({"calibrate", "beam-hardening", "--scan", Path("water"), "--diameter-mm",
                         "150", "--into", Path("set")});
@@ -96,6 +96,36 @@ TEST_F(Calibrate, ASetMakesWaterFlatAndZero) {
   const Cup after = reconstruct();
   EXPECT_NEAR(after.center, 0, 3);
   EXPECT_NEAR(after.border - after.center, 0, 3);
+}
+
+// Darks of another temperature, and flat frames of more dose than the scan's.
+TEST_F(Calibrate, WaterOfAnotherOffsetOrDoseIsNotTakenSilently) {
+  ASSERT_EQ(Detector(40, 25).exit_code, 0);
+  const std::string room = kPhysics;
+  const auto calibrate = [&](const std::string& physics, const std::string& set) {
+    WriteBytes(directory_ / "room", physics);
+    Simulate("water", 60, 25, {"--phantom", "cylinder", "--scale-mm", "80"});
+    return RunCommand({"calibrate", "beam-hardening", "--scan", Path("water"), "--diameter-mm",
+                       "160", "--into", Path(set), "--out", Path("water.isocal"), "--overwrite"});
+  };
+  Outcome outcome = calibrate(absl::StrReplaceAll(room, {{"1200", "1400"}}), "set");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("warning: cupping before is -"),
+                                 HasSubstr("dark frames of another temperature")));
+
+  const std::string less = absl::StrReplaceAll(room, {{"dose_flicker", "dose: 0.8 dose_flicker"}});
+  outcome = calibrate(less, "set");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("dose in the air beside the cylinder"));
+  outcome = RunCommand({"calibrate", "detector", "--dark", Path("dark"), "--flat", Path("flat"),
+                        "--station", "room3", "--mode", "bin2", "--kv", "90", "--valid-days", "30",
+                        "--out", Path("no_strips")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("comment: --air-columns is 0"));
+  outcome = calibrate(less, "no_strips");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("dose in the air beside the cylinder is 0."),
+                                 HasSubstr("legal is 0.95 to 1.05"), HasSubstr("--air-columns N")));
 }
 
 // Beside the axis a pixel sees other chords from frame to frame, and keeps of those before.

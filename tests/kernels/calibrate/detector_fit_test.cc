@@ -268,6 +268,29 @@ TEST(AirSteps, ShowWhatWasLeftInTheBeam) {
 }
 
 // A dark sweep that begins while an exposure still decays.
+// Amplifiers of one half of the panel that give 2 % more from the middle of the sweep on.
+TEST(DetectorFit, APartThatChangesIsNoNoise) {
+  Sweeps sweeps(Model(9), 40);
+  ThreadPool pool(1);
+  physics::Readout readout = physics::Readout::Make(Model(9), kDetector).value();
+  const std::vector<physics::Reading> readings(kPixels);
+  FlatFrames flat(sweeps.offsets, 40);
+  std::vector<uint16_t> counts(kPixels);
+  for (int k = 0; k < 40; ++k) {
+    readout.Expose(readings, 1, pool, counts);
+    for (size_t i = 0; k >= 20 && i < kPixels; ++i) {
+      if (i % kDetector.columns >= 105) {
+        counts[i] = static_cast<uint16_t>(counts[i] + 0.02 * (counts[i] - sweeps.offsets[i]));
+      }
+    }
+    flat.Add(counts);
+  }
+  const auto fit = FitDetector(*sweeps.dark, flat, kDetector);
+  EXPECT_THAT(fit.status().message(),
+              AllOf(HasSubstr("of the detector) is "), HasSubstr("in the sweep's second half"),
+                    HasSubstr("a longer sweep does not lessen it")));
+}
+
 TEST(DetectorFit, RefusesADarkLevelThatFalls) {
   Sweeps sweeps(Model(5), 20);
   SweepStatistics falling(kPixels, 20);

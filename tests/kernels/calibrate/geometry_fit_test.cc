@@ -86,6 +86,28 @@ TEST_F(GeometryFitTest, AnArmThatIsNotSmoothIsTakenFrameByFrame) {
   EXPECT_LT(ErrorOf(fit->matrices, jumping).reprojection_px, 0.03);
 }
 
+TEST_F(GeometryFitTest, ARepeatedFrameAndAKnockAreNamed) {
+  const auto object = phantom::MakeBeadPhantom(HelixBeads(), kWaterPerMm);
+  Trajectory repeated = truth_;
+  repeated.insert(repeated.begin() + 15, repeated[14]);
+  repeated.pop_back();
+  auto fit = Calibrated({*object, repeated}, HelixBeads());
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  EXPECT_THAT(fit->warnings,
+              testing::ElementsAre(HasSubstr("frames 14 and 15 show the same view")));
+
+  Trajectory knocked = truth_;
+  for (size_t k = 20; k < knocked.size(); ++k) {
+    Camera camera = *Decompose(knocked[k]);
+    camera.principal_u_px += 5;
+    knocked[k] = Compose(camera);
+  }
+  fit = Calibrated({*object, knocked}, HelixBeads());
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  EXPECT_THAT(fit->warnings,
+              testing::ElementsAre(HasSubstr("between frames 19 and 20 the balls' shadows jump")));
+}
+
 // As the published matrices of a real arm are: pixels that are 0.6 % higher than wide, rows and
 // columns a milliradian off a right angle, and both other ones in each frame.
 Trajectory WithOddPixels(const Trajectory& trajectory, double jitter) {

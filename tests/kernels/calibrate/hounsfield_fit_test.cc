@@ -85,12 +85,60 @@ TEST(HounsfieldFit, NamesAnInsertThatIsOffItsNeighbours) {
 TEST(HounsfieldFit, NamesInsertsOfAnotherSlope) {
   Phantom phantom;
   phantom.inserts = {{"bone", {20, 0, 0}, 8, 340}, {"air", {-20, 0, 5}, 8, -1000}};
-  EXPECT_THAT(phantom.Fit()->warnings, testing::IsEmpty());  // 1340 for 1940: a flat one
+  // 1340 for 1940 is a flat one, of too few inserts.
+  EXPECT_THAT(phantom.Fit()->warnings,
+              testing::ElementsAre(HasSubstr("2 inserts from -1000 to 340 HU make the table")));
   // A steep one moves water out of what is legal.
   phantom.inserts[0].true_hu = 3500;
   EXPECT_THAT(phantom.Fit().status().message(),
               testing::AllOf(HasSubstr("of 0 HU (water); legal are shifts of at most 500"),
                              HasSubstr("'bone' (reads 998.7, true 3500)")));
+}
+
+// Balls that reach out of soft inserts: all of what is read is pulled towards water.
+TEST(HounsfieldFit, SoftInsertsThatAreNotWhereTheTableSaysAreNamed) {
+  Phantom phantom;
+  phantom.inserts[0].true_hu = 340;
+  phantom.inserts[2] = {"fat", {0, 20, 0}, 8, -100};
+  phantom.inserts[1] = {"acrylic", {-20, 0, 5}, 8, 120};
+  phantom.inserts.push_back({"air", {0, -20, 0}, 8, -1000});
+  phantom::Generator draws(4);
+  for (int64_t i = 0; i < phantom.grid.voxels(); ++i) {
+    const Vec3 at = phantom.grid.VoxelToWorld(i % 60, i / 60 % 50, i / 3000);
+    double hu = 0;
+    for (const Insert& insert : phantom.inserts) {
+      if (Norm(at - insert.center) < 9) hu = insert.true_hu;
+    }
+    phantom.voxels[i] = static_cast<float>(0.98 * hu + 20 * draws.Normal());
+  }
+  auto fit = phantom.Fit();
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  for (const std::string& warning : fit->warnings) {
+    EXPECT_THAT(warning, testing::Not(HasSubstr("a slope from one side")));
+  }
+  EXPECT_THAT(fit->warnings, testing::Contains(HasSubstr("4 inserts from -1000 to 340 HU make")));
+
+  phantom.inserts[1].center.x += 4.5;
+  phantom.inserts[2].center.x += 4.5;
+  fit = phantom.Fit();
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  EXPECT_THAT(fit->warnings,
+              testing::Contains(testing::AllOf(HasSubstr("insert 'acrylic' has a standard"),
+                                               HasSubstr("a slope from one side"))));
+  phantom.inserts = {phantom.inserts[1], phantom.inserts[2]};
+  EXPECT_THAT(phantom.Fit().status().message(),
+              testing::AllOf(HasSubstr("what the table makes of -1000 HU"),
+                             HasSubstr("legal is within 100 HU of -1000: an insert of air")));
+}
+
+// Noise alike everywhere is no misplaced insert.
+TEST(HounsfieldFit, TooMuchNoiseIsCalledThat) {
+  Phantom phantom;
+  phantom::Generator draws(3);
+  for (float& hu : phantom.voxels) hu += static_cast<float>(120 * draws.Normal());
+  EXPECT_THAT(phantom.Fit().status().message(),
+              testing::AllOf(HasSubstr("the standard deviation of insert 'air' is 1"),
+                             HasSubstr("all inserts have such noise"), HasSubstr("hann")));
 }
 
 // Air 0 and water 1000, as other people count.

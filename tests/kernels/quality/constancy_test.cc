@@ -83,17 +83,32 @@ TEST(Constancy, CuppingAndGradientsHaveTheirSigns) {
   EXPECT_THAT(failed, ElementsAre("gradient_x_hu"));
 }
 
-// At 13 HU of noise, gradients of two good scans differed by 5 HU.
+// At 13 HU of noise of 1 mm voxels, gradients of two good scans differed by 5 HU. What counts is by
+// how much means of regions differ, and not the noise of a voxel.
 TEST(Constancy, CuppingAndGradientsWithinTheNoisePass) {
   PhantomStudy study;
-  study.uniformity =
-      Uniformity{.center = {.mean = 0, .standard_deviation = 13}, .edge_means = {1.8, 0, -1.9, 0}};
+  study.uniformity = Uniformity{.center = {.mean = 0, .standard_deviation = 13},
+                                .edge_means = {1.8, 0, -1.9, 0},
+                                .mean_error = 1};
   const std::vector<Measure> baseline = MeasuresOf(study);
   study.uniformity->edge_means[0] = -0.7;
   study.uniformity->edge_means[2] = 0.6;
   EXPECT_TRUE(Passed(Compare(baseline, MeasuresOf(study))));
   study.uniformity->edge_means[0] = -10;
   study.uniformity->edge_means[2] = 2;
+  EXPECT_FALSE(Passed(Compare(baseline, MeasuresOf(study))));
+  study.uniformity = Uniformity{.center = {.standard_deviation = 24}, .mean_error = 0.2};
+  const std::vector<Measure> quiet = MeasuresOf(study);
+  study.uniformity->center.mean = -2.5;
+  EXPECT_FALSE(Passed(Compare(quiet, MeasuresOf(study))));
+}
+
+// An arc that is wrong by 1 %.
+TEST(Constancy, DistancesOfAnotherArcDoNotPass) {
+  PhantomStudy study;
+  study.distance_error_mm = 0.053;
+  const std::vector<Measure> baseline = MeasuresOf(study);
+  study.distance_error_mm = 0.485;
   EXPECT_FALSE(Passed(Compare(baseline, MeasuresOf(study))));
 }
 
