@@ -126,12 +126,28 @@ export const screenScenarios = {
 
   async 'preview: the volume so far, while frames arrive'({ page, open }) {
     await open(job(LIVE));
-    await shown(page.getByText('of 160 of 400 frames'));
+    await shown(page.getByText('of 160 of 400 frames, brightened accordingly'));
     await eventually('three planes', async () => (await page.locator('.previews canvas').count()) === 3);
     await eventually('a picture', async () => (await pixels(page, '.previews')).mean > 20);
     const soft = (await pixels(page, '.previews')).hash;
-    await page.getByRole('combobox', { name: 'Window' }).selectOption('Bone');
-    await eventually('another window', async () => (await pixels(page, '.previews')).hash !== soft);
+    for (const window of ['Bone', 'Full range']) {
+      const before = (await pixels(page, '.previews')).hash;
+      await page.getByRole('combobox', { name: 'Window' }).selectOption(window);
+      await eventually(window, async () => (await pixels(page, '.previews')).hash !== before);
+    }
+    assert.notEqual((await pixels(page, '.previews')).hash, soft);
+  },
+
+  async 'preview: soft tissue is as bright of few frames as of all'({ page, open, server }) {
+    const meanOf = async (frames) => {
+      server.change(LIVE, { progress: { frames_received: frames, frames_backprojected: frames } });
+      await shown(page.getByText(`made of ${frames} of 400 frames`));
+      return (await pixels(page, '.previews')).mean;
+    };
+    await open(job(LIVE));
+    const [few, all] = [await meanOf(100), await meanOf(400)];
+    assert.ok(Math.abs(few - all) < 4 && all > 20, `${few} of 100 frames, ${all} of all`);
+    await page.getByText('brightened').waitFor({ state: 'detached' });
   },
 
   async 'preview: follows the arm as it turns'({ page, open, server }) {
