@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { GRID, nodes } from './fixtures.mjs';
 import { DONE, LIVE, eventually, job, pixels, shown } from './helpers.mjs';
+import { fixtureJobs } from './worlds.mjs';
 
 export const screenScenarios = {
   async 'overview: rooms, active jobs, devices, throughput, last jobs'({ page, open }) {
@@ -122,6 +123,34 @@ export const screenScenarios = {
     assert.match(page.url(), /text=axioM-2/);
     await page.goBack();
     await eventually('all jobs', async () => (await rows.count()) === 50 && (await find.inputValue()) === '');
+  },
+
+  async 'jobs: of a day, by its field or typed as what is looked for; by accession number'({ page, open, server }) {
+    const noon = (day) => ({ create_time: new Date(2026, 0, day, 12).toISOString(), end_time: new Date(2026, 0, day, 13).toISOString() });
+    const [wanted] = fixtureJobs(server, 1, { ...noon(31), accession_number: 'B77-1', station_name: 'Angio-9' });
+    fixtureJobs(server, 60, { ...noon(31), accession_number: null });
+    fixtureJobs(server, 1, { ...noon(30), accession_number: 'B77-2' });
+    await open('#/jobs');
+    const rows = page.locator('tbody tr');
+    await eventually('fifty jobs', async () => (await rows.count()) === 50);
+    await page.getByLabel('Day').fill('2026-01-31');
+    await eventually('all of the day', async () => (await rows.count()) === 61 || rows.count());
+    assert.equal(await page.getByRole('button', { name: 'Older' }).count(), 0);
+    await page.getByLabel('Find').fill('b77');
+    await eventually('of the day, by a part of its accession number', async () => (await rows.count()) === 1 || rows.count());
+    await shown(rows.first().getByRole('cell', { name: 'B77-1', exact: true }));
+    await page.getByRole('button', { name: 'Send these' }).click();
+    await shown(page.getByRole('dialog').getByText('1 volume of completed jobs matching “b77”, begun on 2026-01-31.'));
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Day').fill('');
+    await eventually('of any day', async () => (await rows.count()) === 2 || rows.count());
+    await page.getByLabel('Find').fill('2026-01-30');
+    await eventually('a date that is looked for is a day', async () => (await rows.count()) === 1 || rows.count());
+    assert.equal(await page.getByLabel('Day').inputValue(), '2026-01-30');
+    await open(job(wanted));
+    await shown(page.locator('.job-heading').getByText('accession no. B77-1'));
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await shown(page.getByRole('dialog').getByText('Accession number B77-1'));
   },
 
   async 'preview: the volume so far, while frames arrive'({ page, open }) {
