@@ -72,7 +72,7 @@ function Choose({ filter, wish, onChange, onSend, onClose }: ChooseProps) {
   const { jobs, problem } = useCompleted(filter, wish.day);
   const destination = wish.destination || data?.destinations[0]?.name || '';
   const stuck = data?.destinations.find((d) => d.name === destination && isStuck(d));
-  const gone = store.link.kind === 'gone';
+  const gone = store.gone;
   const doubtful = (jobs ?? []).filter(doubtsOf);
   const ready = !!jobs && jobs.length > 0 && !!destination && !gone;
   return (
@@ -183,7 +183,7 @@ function Outcome({ sent, destination, onSend, onClose }: OutcomeProps) {
         </div>
       )}
       <div class="actions">
-        {rest.length > 0 && <button type="button" disabled={store.link.kind === 'gone'} onClick={() => onSend(rest)}>Send the other {rest.length}</button>}
+        {rest.length > 0 && <button type="button" disabled={store.gone} onClick={() => onSend(rest)}>Send the other {rest.length}</button>}
         <button type="button" class="primary" ref={button} onClick={onClose}>Close</button>
       </div>
     </>
