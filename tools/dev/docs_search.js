@@ -7,6 +7,9 @@ const SAME = [
   ['anonymi', 'deidentif', 'pseudonym'], ['artifact', 'artefact'], ['color', 'colour'], ['center', 'centre'], ['gray', 'grey'],
   ['firewall', 'port'], ['keyboard', 'keys'], ['phone', 'telephone'],
 ];
+// What other programs call it: words that are looked for as what they are called here, too, and names, in place of which others are.
+const CALLED = { login: ['sign in', 'sign on'], password: ['sign in', 'sign on'], black: ['dark'] };
+const NAMES = [['log in', 'login'], ['log on', 'login'], ['logon', 'login'], ['window level', 'change the window'], ['windowing', 'change the window']];
 const EXCERPT = 140;
 const BEFORE = 50;
 
@@ -14,9 +17,11 @@ const BEFORE = 50;
 const plainOf = (text) => lowered(text + [...text.matchAll(/[\p{L}\p{N}]*(?:_|\p{Ll}\p{Lu})[\p{L}\p{N}_]*/gu)].map(([name]) => ` ${name.replace(/_/g, ' ').replace(/(\p{Ll})(?=\p{Lu})/gu, '$1 ')}`).join(''));
 const lowered = (text) => text.toLowerCase().replace(/\bde-identif/g, 'deidentif').replace(/[^\p{L}\p{N}_]+/gu, ' ').trim();
 
+const named = (typed) => NAMES.reduce((text, [other, here]) => text.replace(` ${other} `, ` ${here} `), ` ${lowered(typed)} `).trim();
+
 // Of what was typed the words that are looked for; all where there is no other.
 function wordsOf(typed) {
-  const all = lowered(typed).split(' ').filter(Boolean);
+  const all = named(typed).split(' ').filter(Boolean);
   // The numbers of a message that was copied are those of one day.
   const telling = all.filter((word) => !STOP.has(word) && !/^\p{N}+$/u.test(word));
   return telling.length > 0 ? telling : all;
@@ -26,7 +31,7 @@ function wordsOf(typed) {
 function formsOf(word) {
   const one = word.length > 3 && /[^s]s$/.test(word) ? word.slice(0, -1) : word;
   const same = SAME.filter((group) => group.some((other) => one.startsWith(other) || (one.length > 4 && other.startsWith(one)))).flat();
-  return [...new Set([one, ...same])];
+  return [...new Set([one, ...same, ...(Object.hasOwn(CALLED, one) ? CALLED[one] : [])])];
 }
 
 // Whether one letter too many, too few, another or two that have changed places make one of the other.
@@ -76,6 +81,9 @@ const isLast = (href) => /^(adr\/|performance\.html|papers\.html|index\.html#dec
 // Pages for those who use it, and above all what words mean and what helps; formats are for programs.
 const bonus = (href) => (/^(glossary|troubleshooting|runbook)/.test(href) ? 5 : href.startsWith('user-guide/operator-page') ? 4 : href.startsWith('user-guide/') ? 2 : href.startsWith('formats/') ? -4 : 0);
 
+// Words that stand together as they were typed tell more than where single ones do.
+const PHRASE = 8;
+
 // How well a section answers; 0: it has not enough of the words.
 function score(section, words, phrases, enough) {
   const [page, heading, text] = [section.page, section.heading, section.text].map(plainOf);
@@ -87,15 +95,15 @@ function score(section, words, phrases, enough) {
     sum += 2 * inPage + 3 * inHeading + 2 * inText + Math.min(MOST_COUNTED, times(text, forms[0]));
   }
   if (found < enough) return 0;
-  const together = (where) => (words.length > 1 && phrases.some((phrase) => where.includes(phrase)) ? 1 : 0);
-  return Math.max(1, sum + 6 * together(heading) + 4 * together(text) + bonus(section.href));
+  const together = (where) => (phrases.some((phrase) => phrase.includes(' ') && ` ${where} `.includes(` ${phrase} `)) ? 1 : 0);
+  return Math.max(1, sum + PHRASE * (together(heading) + together(text)) + bonus(section.href));
 }
 
 // Sections for what was typed, best first; where none has all words, those with most of them.
 function find(sections, typed) {
   const typedWords = wordsOf(typed);
   const words = typedWords.map((word) => (isKnown(sections, formsOf(word)) ? formsOf(word) : corrected(sections, word)));
-  const phrases = [typedWords.join(' '), lowered(typed)];
+  const phrases = [typedWords.join(' '), named(typed)];
   for (let enough = words.length; enough > 0; enough -= 1) {
     const found = sections
       .map((section) => ({ section, points: score(section, words, phrases, enough) }))

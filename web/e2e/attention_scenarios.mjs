@@ -206,6 +206,7 @@ export const attentionScenarios = {
     await shown(speed.getByText(/321.GUPS/));
     await shown(speed.getByText(/^at \d\d:\d\d$/));
     const frames = page.locator('.plot', { has: page.getByText('Frames received', { exact: true }) });
+    await shown(frames.getByText(/^at \d\d:\d\d$/));
     const { x, y, width, height } = await frames.locator('.u-over').boundingBox();
     const point = (part) => page.mouse.move(x + part * width, y + height / 2);
     await point(0.02);

@@ -44,15 +44,17 @@ export class MockVolumes {
   }
 }
 
+// Each frame adds its part of the attenuation.
 export function previewOf(job) {
   const whole = head('fdk', 60, 64, 48);
+  const share = job.progress.frames_backprojected / job.progress.frames_total;
   return {
     frames_backprojected: job.progress.frames_backprojected,
     planes: [['axial', 24, 3, 3], ['coronal', 32, 3, 4], ['sagittal', 30, 3, 4]].map(([orientation, index, column, row]) => {
       const { columns, rows, samples } = plane(whole, orientation, index);
       return {
         orientation, columns, rows, column_spacing_mm: column, row_spacing_mm: row,
-        hounsfield_base64: Buffer.from(samples.buffer).toString('base64'),
+        hounsfield_base64: Buffer.from(samples.map((hu) => (hu + 1000) * share - 1000).buffer).toString('base64'),
       };
     }),
   };

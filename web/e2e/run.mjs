@@ -18,6 +18,7 @@ import { touchScenarios } from './touch_scenarios.mjs';
 import { keyboardUse, signInUse, useScenarios } from './use_scenarios.mjs';
 import { viewerScenarios } from './viewer_scenarios.mjs';
 import { windowScenarios } from './window_scenarios.mjs';
+import { wordsScenarios } from './words_scenarios.mjs';
 
 // Most scenarios wait more than they compute: this many at once keep two processors busy.
 const AT_ONCE = 3;
@@ -61,7 +62,7 @@ async function runOne(browser, scenario, options) {
 const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'administrator' };
 const wanted = process.argv[2] ?? '';
 const all = [
-  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios, ...sendScenarios, ...focusScenarios, ...attentionScenarios, ...windowScenarios, ...dialogScenarios, ...speedScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...qualityScenarios, ...useScenarios, ...orderScenarios, ...sendScenarios, ...focusScenarios, ...attentionScenarios, ...windowScenarios, ...dialogScenarios, ...wordsScenarios, ...speedScenarios }).map(([name, run]) => ({ name, run, options: {} })),
   ...Object.entries(touchScenarios).map(([name, run]) => ({ name, run, options: { viewport: { width: 390, height: 844 }, hasTouch: true } })),
   // Processors that draw in three dimensions are slow: a quarter of the pixels.
   ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),

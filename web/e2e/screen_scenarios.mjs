@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { GRID, nodes } from './fixtures.mjs';
 import { DONE, LIVE, eventually, job, pixels, shown } from './helpers.mjs';
+import { fixtureJobs } from './worlds.mjs';
 
 export const screenScenarios = {
   async 'overview: rooms, active jobs, devices, throughput, last jobs'({ page, open }) {
@@ -124,14 +125,58 @@ export const screenScenarios = {
     await eventually('all jobs', async () => (await rows.count()) === 50 && (await find.inputValue()) === '');
   },
 
+  async 'jobs: of a day, by its field or typed as what is looked for; by accession number'({ page, open, server }) {
+    const noon = (day) => ({ create_time: new Date(2026, 0, day, 12).toISOString(), end_time: new Date(2026, 0, day, 13).toISOString() });
+    const [wanted] = fixtureJobs(server, 1, { ...noon(31), accession_number: 'B77-1', station_name: 'Angio-9' });
+    fixtureJobs(server, 60, { ...noon(31), accession_number: null });
+    fixtureJobs(server, 1, { ...noon(30), accession_number: 'B77-2' });
+    await open('#/jobs');
+    const rows = page.locator('tbody tr');
+    await eventually('fifty jobs', async () => (await rows.count()) === 50);
+    await page.getByLabel('Day').fill('2026-01-31');
+    await eventually('all of the day', async () => (await rows.count()) === 61 || rows.count());
+    assert.equal(await page.getByRole('button', { name: 'Older' }).count(), 0);
+    await page.getByLabel('Find').fill('b77');
+    await eventually('of the day, by a part of its accession number', async () => (await rows.count()) === 1 || rows.count());
+    await shown(rows.first().getByRole('cell', { name: 'B77-1', exact: true }));
+    await page.getByRole('button', { name: 'Send these' }).click();
+    await shown(page.getByRole('dialog').getByText('1 volume of completed jobs matching “b77”, begun on 2026-01-31.'));
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Day').fill('');
+    await eventually('of any day', async () => (await rows.count()) === 2 || rows.count());
+    await page.getByLabel('Find').fill('2026-01-30');
+    await eventually('a date that is looked for is a day', async () => (await rows.count()) === 1 || rows.count());
+    assert.equal(await page.getByLabel('Day').inputValue(), '2026-01-30');
+    await open(job(wanted));
+    await shown(page.locator('.job-heading').getByText('accession no. B77-1'));
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await shown(page.getByRole('dialog').getByText('Accession number B77-1'));
+  },
+
   async 'preview: the volume so far, while frames arrive'({ page, open }) {
     await open(job(LIVE));
-    await shown(page.getByText('of 160 of 400 frames'));
+    await shown(page.getByText('of 160 of 400 frames, brightened accordingly'));
     await eventually('three planes', async () => (await page.locator('.previews canvas').count()) === 3);
     await eventually('a picture', async () => (await pixels(page, '.previews')).mean > 20);
     const soft = (await pixels(page, '.previews')).hash;
-    await page.getByRole('combobox', { name: 'Window' }).selectOption('Bone');
-    await eventually('another window', async () => (await pixels(page, '.previews')).hash !== soft);
+    for (const window of ['Bone', 'Full range']) {
+      const before = (await pixels(page, '.previews')).hash;
+      await page.getByRole('combobox', { name: 'Window' }).selectOption(window);
+      await eventually(window, async () => (await pixels(page, '.previews')).hash !== before);
+    }
+    assert.notEqual((await pixels(page, '.previews')).hash, soft);
+  },
+
+  async 'preview: soft tissue is as bright of few frames as of all'({ page, open, server }) {
+    const meanOf = async (frames) => {
+      server.change(LIVE, { progress: { frames_received: frames, frames_backprojected: frames } });
+      await shown(page.getByText(`made of ${frames} of 400 frames`));
+      return (await pixels(page, '.previews')).mean;
+    };
+    await open(job(LIVE));
+    const [few, all] = [await meanOf(100), await meanOf(400)];
+    assert.ok(Math.abs(few - all) < 4 && all > 20, `${few} of 100 frames, ${all} of all`);
+    await page.getByText('brightened').waitFor({ state: 'detached' });
   },
 
   async 'preview: follows the arm as it turns'({ page, open, server }) {

@@ -32,6 +32,24 @@ export const viewerScenarios = {
     await shown(page.getByText('C 40 W 400'));
   },
 
+  async 'viewer: its keys work wherever the focus is, but where somebody types or is asked'({ page, open }) {
+    await open(job(DONE));
+    await eventually('axial', async () => (await pane(page, 'axial').getAttribute('data-level')) === '0');
+    assert.equal(await page.evaluate(() => document.activeElement.closest('.viewer')), null, 'no plane has the focus');
+    await page.keyboard.press('2');
+    await shown(page.getByText('C 500 W 2000'));
+    await page.getByRole('link', { name: 'Volume' }).focus();
+    await page.keyboard.press('0');
+    await shown(page.getByText('C 50 W 2161'));
+    await page.getByRole('button', { name: 'Refine', exact: true }).click();
+    await shown(page.getByRole('dialog').getByRole('radio'));
+    await page.keyboard.press('2');
+    await page.keyboard.press('Escape');
+    await page.getByRole('combobox', { name: 'Colours' }).focus();
+    await page.keyboard.press('3');
+    assert.equal(await page.locator('.window-value').textContent(), 'C 50  W 2161');
+  },
+
   async 'viewer: scroll by wheel and keys, zoom, pan, maximise; never the whole volume'({ page, open, server }) {
     await open(job(DONE));
     const axial = pane(page, 'axial');

@@ -70,10 +70,11 @@ export function odd(server) {
   server.destinations = [UNBROKEN, '<i>PACS</i>'];
 }
 
-// That many more completed jobs; their ids.
+// That many more completed jobs; their ids, which begin with the day in UTC.
 export function fixtureJobs(server, count, over) {
+  const day = (over.create_time ?? '2026-01-31').slice(0, 10).replace(/-/g, '');
   return Array.from({ length: count }, () => {
-    const job_id = `20260131T${String(100000 + server.jobs.size)}-${String(server.jobs.size).padStart(8, '0')}`;
+    const job_id = `${day}T${String(100000 + server.jobs.size)}-${String(server.jobs.size).padStart(8, '0')}`;
     server.jobs.set(job_id, job({ job_id, result: result(), progress: { frames_received: 400, frames_backprojected: 400, slices_exported: 96 }, ...over }));
     return job_id;
   });

@@ -91,9 +91,20 @@ test('search: words of the page lead to its guide or to troubleshooting', () => 
     { page: 'Runbook', heading: 'IsocenterKeeperLost', text: 'Frames are lost where a keeper is lost: frames, lost frames.', href: 'runbook.html#isocenterkeeperlost' },
     { page: 'Troubleshooting', heading: 'The command line', text: 'to cancel a scan, scan again; the volume may be wrong', href: 'troubleshooting.html#the-command-line' },
   ];
-  for (const [typed, heading] of [['frame lost', 'frames-lost'], ['keyboard', 'keyboard'], ['volume may be wrong', 'a-volume-that-may-be-wrong'], ['how do I cancel a scan', 'cancel-a-scan-delete-a-job']]) {
+  for (const [typed, heading] of [['frame lost', 'frames-lost'], ['keyboard', 'keyboard'], ['volume may be wrong', 'a-volume-that-may-be-wrong'], ['how do I cancel a scan', 'cancel-a-scan-delete-a-job'],
+    ['preview dark', 'the-preview-of-a-scan'], ['preview black', 'the-preview-of-a-scan'], ['Window/level', 'the-viewer'], ['windowing', 'the-viewer']]) {
     assert.equal(search().find([...others, ...own], typed!).sections[0]?.href, `user-guide/operator-page.html#${heading}`, typed);
   }
+});
+
+test('search: what other programs call it finds what it is called here; words that stand together as typed come first', () => {
+  const sections: Section[] = [
+    { page: 'Formats', heading: 'Frames', text: 'the sign of a line integral, in which frames sign for it, in a log', href: 'formats/a.html#frames' },
+    { page: 'Sign-on', heading: 'On the page', text: 'Sign in with the hospital.', href: 'sign-on.html#page' },
+    { page: 'Troubleshooting', heading: 'Logs', text: 'Lines of the log.', href: 'troubleshooting.html#logs' },
+  ];
+  for (const typed of ['login', 'Log in', 'password', 'sign in']) assert.equal(search().find(sections, typed).sections[0]?.href, 'sign-on.html#page', typed);
+  assert.equal(search().find(sections, 'log').sections[0]?.href, 'troubleshooting.html#logs');
 });
 
 test('search: where no section has all words, those with most of them', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { relatedName } from '../src/lib/relations.ts';
-import { whatItDoes } from '../src/screens/job_actions.tsx';
+import { likeliest, offersFor, whatItDoes } from '../src/screens/job_actions.tsx';
 import type { RefinementOffer, RelatedJob } from '../src/api/types.ts';
 
 const offer = (over: Partial<RefinementOffer>): RefinementOffer =>
@@ -13,6 +13,15 @@ test('an offer says what it does', () => {
   assert.equal(whatItDoes(offer({})), 'A second pass');
   const motion = { metal: false, bone: false, scatter: false, cone_beam: false, motion: true };
   assert.equal(whatItDoes(offer({ second_pass: motion, deadline_seconds: 30 })), 'A second pass against motion, at most 30\u202fs');
+});
+
+test('what is chosen first suits the job', () => {
+  const offers = ['asd_pocs', 'os_sart', 'pwls'].map((algorithm) => offer({ protocol: `fdk_then_${algorithm}`, algorithm }));
+  assert.equal(likeliest(offers, 'head')?.algorithm, 'os_sart');
+  assert.equal(likeliest(offers, 'fdk_then_pwls')?.algorithm, 'pwls', 'as the job was made');
+  assert.equal(likeliest([offers[0]!], 'head')?.algorithm, 'asd_pocs');
+  assert.equal(likeliest(offersFor(offers, true), 'fdk_then_pwls')?.algorithm, 'fdk');
+  assert.equal(likeliest([], 'head'), undefined);
 });
 
 test('two of one relation are told apart', () => {

@@ -38,9 +38,9 @@ test('until a later scan went well, or a day has gone by; failed refinements are
 test('a scan that waits for its console has neither a rate nor an end', () => {
   const job = { ...scan('a', 'reconstructing', 1), frames_per_second: 29.8, predicted_finish_time: new Date(NOW - 17_000).toISOString() };
   assert.equal(rateOf({ ...job, awaits_console_until_time: null }), 29.8);
-  assert.match(finishOf({ ...job, awaits_console_until_time: null }, NOW), /17.s late/);
+  assert.match(finishOf({ ...job, awaits_console_until_time: null }, NOW, false), /17.s late/);
   assert.equal(rateOf({ ...job, ...waiting }), null);
-  assert.equal(finishOf({ ...job, ...waiting }, NOW), '');
+  assert.equal(finishOf({ ...job, ...waiting }, NOW, false), '');
 });
 
 test('where frames come slower than was predicted, the end is as far away as they take', () => {
@@ -48,7 +48,8 @@ test('where frames come slower than was predicted, the end is as far away as the
   const progress = { frames_received: 35, frames_lost: 0, frames_total: 160 } as Job['progress'];
   const job = scan('a', 'receiving', 1, { frames_per_second: 5, predicted_finish_time: at, progress });
   assert.equal(finishTime(job, NOW), new Date(NOW + 25_000).toISOString());
-  assert.match(finishOf(job, NOW), /^finishes in 25.s$/);
+  assert.match(finishOf(job, NOW, false), /^finishes in 25.s$/);
+  assert.match(finishOf(job, NOW, true), /^predicted for \d\d:\d\d:\d\d$/, 'while the server is gone nothing counts down');
   assert.equal(finishTime({ ...job, frames_per_second: 500 }, NOW), at, 'the volume is not there with the last frame');
   assert.equal(finishTime({ ...job, frames_per_second: null }, NOW), at);
   assert.equal(finishTime({ ...job, state: 'reconstructing' }, NOW), at);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Api, ApiError } from '../src/api/client.ts';
 import type { Job } from '../src/api/types.ts';
-import { TooMany, completedJobs, dayOf, sendAll } from '../src/lib/send_many.ts';
+import { TooMany, completedJobs, sendAll } from '../src/lib/send_many.ts';
 
 const job = (id: string, at: Date) => ({ job_id: id, create_time: at.toISOString() }) as Job;
 const noon = (day: number) => new Date(2026, 2, day, 12);
@@ -18,14 +18,6 @@ function lister(jobs: Job[], asked: unknown[], size = 2) {
     },
   } as unknown as Pick<Api, 'get'>;
 }
-
-test('a day begins and ends at local midnight', () => {
-  const day = dayOf('2026-03-29')!;
-  assert.equal(new Date(day.begin).toString().slice(0, 24), 'Sun Mar 29 2026 00:00:00');
-  assert.equal(new Date(day.end).toString().slice(0, 24), 'Mon Mar 30 2026 00:00:00');
-  assert.equal(dayOf(''), null);
-  assert.equal(dayOf('yesterday'), null);
-});
 
 test('completed jobs of a day, without those on the day before and after, and no page more than needed', async () => {
   const asked: [string, Record<string, unknown>][] = [];

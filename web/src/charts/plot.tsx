@@ -1,5 +1,5 @@
-// A line plot (uPlot) in the colours of the page; its caption has the values at the pointer, else the last that there are, with their time
-// where a later sample has none.
+// A line plot (uPlot) in the colours of the page; its caption has the values at the pointer, else the last that there are. Over time these
+// are with their time, once where it is the same for all, as what is measured now stands elsewhere on the page.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { compact } from '../lib/format.ts';
@@ -36,6 +36,8 @@ interface Props {
 
 export function Plot(props: Props) {
   const { title, x, y, series, height = 150 } = props;
+  const lasts = y.map(lastOf);
+  const together = lasts.every((last) => last === lasts[0]);
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(props);
@@ -78,10 +80,11 @@ export function Plot(props: Props) {
         {series.map((s, i) => (
           <span class="legend" key={s.name}>
             <span class={`line ${s.colour}${s.dashed ? ' dashed' : ''}`} />
-            {series.length > 1 && s.name} <span class="numbers">{props.format(pointed ? valueAt(y[i], pointed) : valueOf(y[i], lastOf(y[i])))}</span>
-            {!pointed && props.time && lastOf(y[i]) >= 0 && lastOf(y[i]) < x.length - 1 && <span class="quiet numbers">at {clock(x[lastOf(y[i])]!, false)}</span>}
+            {series.length > 1 && s.name} <span class="numbers">{props.format(pointed ? valueAt(y[i], pointed) : valueOf(y[i], lasts[i]!))}</span>
+            {!pointed && props.time && !together && lasts[i]! >= 0 && <span class="quiet numbers">at {clock(x[lasts[i]!]!, false)}</span>}
           </span>
         ))}
+        {!pointed && props.time && together && lasts[0]! >= 0 && <span class="legend quiet numbers">at {clock(x[lasts[0]!]!, false)}</span>}
         {props.xName && pointed === null && <span class="legend quiet">by {props.xName.toLowerCase()}</span>}
         {pointed && <span class="legend quiet numbers">{props.time ? clock(pointed.x, true) : `${props.xName} ${pointed.x}`}</span>}
       </figcaption>

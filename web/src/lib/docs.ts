@@ -18,6 +18,8 @@ export const DOCS = {
   sendFailed: 'docs/runbook.html#isocenterdicomsendfailed',
   jobFailed: 'docs/troubleshooting.html#a-job-fails',
   figures: 'docs/qa.html#figures',
+  quality: 'docs/qa.html',
+  calibrating: 'docs/calibrating.html',
   calibrationEnds: 'docs/calibration.html#which-one-an-acquisition-gets',
   warnings: 'docs/troubleshooting.html#warnings-to-the-room',
   destinations: 'docs/user-guide/pacs.html#being-sent-results',

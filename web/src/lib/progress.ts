@@ -1,6 +1,6 @@
 // How far a job is, in its present stage.
 import type { Job } from '../api/types.ts';
-import { finish } from './format.ts';
+import { finish, time } from './format.ts';
 
 export interface Stage {
   // What is counted, e.g. "frames".
@@ -55,6 +55,9 @@ export function finishTime({ state, progress: p, frames_per_second: rate, predic
   return new Date(Math.max(Date.parse(at), now + (1000 * left) / rate)).toISOString();
 }
 
-export function finishOf(job: Paced, now: number): string {
-  return job.awaits_console_until_time === null ? finish(finishTime(job, now), now) : '';
+// `gone`: the server does not answer, so that nobody knows how far away the end is, but for when it was predicted.
+export function finishOf(job: Paced, now: number, gone: boolean): string {
+  const at = job.awaits_console_until_time === null ? finishTime(job, now) : null;
+  if (gone) return at === null ? '' : `predicted for ${time(at, now)}`;
+  return finish(at, now);
 }

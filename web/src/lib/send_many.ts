@@ -1,6 +1,7 @@
 // Volumes that one destination gets, one after the other: which, and what became of each.
 import { type Api, ApiError, type Query, messageOf } from '../api/client.ts';
 import type { Job, JobPage } from '../api/types.ts';
+import { dayOf, isOfDay } from './days.ts';
 
 // As many as the service's own SendJobs takes at once.
 export const MOST_SENT = 1000;
@@ -13,15 +14,6 @@ export class TooMany extends Error {
   }
 }
 
-// The local day "2026-03-01", from its first millisecond up to, without, the next day's; null: any time, or no day.
-export function dayOf(text: string): { begin: number; end: number } | null {
-  const found = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
-  if (!found) return null;
-  const [year, month, day] = found.slice(1).map(Number) as [number, number, number];
-  // Not 24 hours later: clocks are changed.
-  return { begin: new Date(year, month - 1, day).getTime(), end: new Date(year, month - 1, day + 1).getTime() };
-}
-
 // Completed jobs that match `filter` (of GET jobs, but for its state) and were begun on that day, newest first. Throws TooMany, ApiError.
 export async function completedJobs(api: Pick<Api, 'get'>, filter: Query, day: string, signal: AbortSignal): Promise<Job[]> {
   const range = dayOf(day);
@@ -29,10 +21,7 @@ export async function completedJobs(api: Pick<Api, 'get'>, filter: Query, day: s
   let token: string | undefined;
   for (;;) {
     const page = await api.get<JobPage>('jobs', { ...filter, state: 'completed', page_size: PAGE, page_token: token }, signal);
-    for (const job of page.jobs) {
-      const at = Date.parse(job.create_time);
-      if (!range || (range.begin <= at && at < range.end)) chosen.push(job);
-    }
+    chosen.push(...page.jobs.filter((job) => !range || isOfDay(job, range)));
     if (chosen.length > MOST_SENT) throw new TooMany();
     const oldest = page.jobs.at(-1);
     if (!page.next_page_token || !oldest || (range && Date.parse(oldest.create_time) < range.begin)) return chosen;

@@ -6,6 +6,7 @@ import { words } from '../lib/format.ts';
 import { figure, keyFigures } from '../lib/set_figures.ts';
 import { useAsked } from '../state/hooks.ts';
 import { Chip, Empty, LocalTimes, Time } from '../ui/bits.tsx';
+import { DocsLink } from '../ui/docs_link.tsx';
 
 interface Answer {
   calibrations: CalibrationSet[];
@@ -22,10 +23,10 @@ export function Calibrations({ chosen }: { chosen: string | null }) {
       <header><h2 id="calibrations">Calibrations</h2>{data && data.calibrations.length > 0 && <LocalTimes />}</header>
       {error && <p class="problem" role="alert">{error}</p>}
       {data?.calibrations.length === 0 && (
-        <Empty>No set is kept: frames are taken as they come. <code>isocenter calibrate</code> makes sets of sweeps and phantoms. <a href="docs/calibrating.html">How</a></Empty>
+        <Empty>No set is kept: frames are taken as they come. <code>isocenter calibrate</code> makes sets of sweeps and phantoms. <DocsLink to="calibrating">How</DocsLink></Empty>
       )}
       {data && data.calibrations.length > 0 && <Sets sets={data.calibrations} chosen={chosen} />}
-      {data && data.calibrations.length > 0 && <p class="quiet">Scans are corrected where their protocol says so (<code>corrections {'{'} calibration {'}'}</code>); the newest valid set that fits is taken. <a href="docs/calibration.html#which-one-an-acquisition-gets">Which one</a></p>}
+      {data && data.calibrations.length > 0 && <p class="quiet">Scans are corrected where their protocol says so (<code>corrections {'{'} calibration {'}'}</code>); the newest valid set that fits is taken. <DocsLink to="calibrationEnds">Which one</DocsLink></p>}
       {data?.truncated && <p class="quiet">Older sets are not shown; <code>isocenter calibrations list</code> has them.</p>}
     </section>
   );

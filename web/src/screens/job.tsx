@@ -51,7 +51,7 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
     <div class="job">
       <Heading job={shown} store={store} />
       {shown.awaits_console_until_time !== null
-        ? <BrokenStream jobId={shown.job_id} until={shown.awaits_console_until_time} now={store.now()} />
+        ? <BrokenStream jobId={shown.job_id} until={shown.awaits_console_until_time} now={store.now()} gone={store.gone} />
         : store.isStalled(shown) && <p class="notice" role="alert">No frames come any more, though the console is connected. <DocsLink to="jobFailed" /></p>}
       {shown.error && <Ending error={shown.error} failed={shown.state === 'failed'} />}
       <nav class="tabs" aria-label="Parts of this job">
@@ -69,15 +69,15 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   );
 }
 
-// The countdown is not read out anew each second.
-function BrokenStream({ jobId, until, now }: { jobId: string; until: string; now: number }) {
+// The countdown is not read out anew each second, and not there while nobody knows.
+function BrokenStream({ jobId, until, now, gone }: { jobId: string; until: string; now: number; gone: boolean }) {
   return (
     <div class="notice">
       <p role="alert">
         The connection to the console is broken. Until {time(until, now)} the scan waits for the console, which goes on by itself, or by <code>isocenter stream <span class="whole-word">--resume {jobId}</span></code>.
         Without it the job fails then, or is completed where its protocol allows for the frames that are missing. <DocsLink to="jobFailed" />
       </p>
-      <p class="numbers quiet">{waitLeft(until, now)}</p>
+      {!gone && <p class="numbers quiet">{waitLeft(until, now)}</p>}
     </div>
   );
 }
@@ -86,28 +86,30 @@ function NoJob({ jobId, children }: { jobId: string; children: ComponentChildren
   return <><h1 class="hidden">Job {jobId}</h1>{children}</>;
 }
 
-// A cancelled job's code says what its state says.
+// Words first: the code is what support asks for. A cancelled job's says what its state says.
 function Ending({ error, failed }: { error: NonNullable<JobMessage['error']>; failed: boolean }) {
   return (
-    <p class={failed ? 'problem' : 'notice'}>
-      {error.message} {failed && <><span class="quiet">{error.code}</span> <DocsLink to="jobFailed" /></>}
-    </p>
+    <div class={failed ? 'problem' : 'notice'}>
+      <p>{error.message} {failed && <DocsLink to="jobFailed" />}</p>
+      {failed && <details class="quiet"><summary>For support</summary>Code <span class="id">{error.code}</span></details>}
+    </div>
   );
 }
 
 function Heading({ job, store }: { job: JobDetail; store: Store }) {
   const [asking, setAsking] = useState<'cancel' | 'delete' | null>(null);
   const path = `jobs/${encodeURIComponent(job.job_id)}`;
+  const finish = finishOf(job, store.now(), store.gone);
   return (
     <header class="job-heading">
       <div>
         <h1><Name text={job.station_name || 'No station name'} /> <span class="quiet"><Name text={job.protocol} /></span></h1>
-        <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}{job.refines_job_id && ` · ${doneText(job)}`}</p>
+        <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}{job.accession_number && ` · accession no. ${job.accession_number}`}{job.refines_job_id && ` · ${doneText(job)}`}</p>
       </div>
       <div class="job-state">
         <StateChip job={job} />
         {isActive(job) && <JobProgressBar job={job} />}
-        {isActive(job) && finishOf(job, store.now()) && <span class="numbers">{finishOf(job, store.now())}</span>}
+        {isActive(job) && finish && <span class="numbers">{finish}</span>}
         {job.warning_count > 0 && <a class="warned" href={href(['jobs', job.job_id], { tab: 'details' })}>{count(job.warning_count)} {job.warning_count === 1 ? 'warning' : 'warnings'}</a>}
         {job.result?.seconds_after_last_frame != null && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
       </div>
@@ -163,16 +165,17 @@ function noTimeline(job: JobDetail): string {
 }
 
 function TimelineTab({ job }: { job: JobDetail }) {
+  const refined = (job.result?.timings_seconds.refine ?? 0) > 0;
   const { data, error } = useAsked<Trace>(job.has_trace ? `jobs/${encodeURIComponent(job.job_id)}/trace` : null, {}, 0);
   return (
     <>
       <section class="card" aria-labelledby="trace">
-        <header><h2 id="trace">Devices</h2></header>
+        <header><h2 id="trace">Devices</h2>{data && <span class="quiet">all that ran on them{refined && ', the refinement’s projections too'}</span>}</header>
         {error && <p class="problem">{error}</p>}
         {!job.has_trace && <Empty>{noTimeline(job)}</Empty>}
         {data && <TimelineChart trace={data} />}
       </section>
-      {job.result && <section class="card" aria-labelledby="stages"><header><h2 id="stages">Stages</h2></header><Timings result={job.result} /></section>}
+      {job.result && <section class="card" aria-labelledby="stages"><header><h2 id="stages">Stages</h2><span class="quiet">of the job, which overlap{refined && '; the refinement’s projections count as refine only'}</span></header><Timings result={job.result} /></section>}
       {job.refinement && !job.refinement.second_pass && (!job.refinement.phase || job.progress.iterations_total > 0) && (
         <section class="card" aria-labelledby="convergence">
           <header><h2 id="convergence">Convergence</h2><Term name="Residual">residual</Term>{job.refinement.iterations.some(({ objective }) => objective !== null) && <Term name="Objective">objective</Term>}<span class="quiet">{algorithmName(job.refinement.algorithm)}, {words(job.refinement.projector)}</span></header>

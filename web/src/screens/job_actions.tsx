@@ -128,7 +128,7 @@ function RefineDialog({ job, onClose }: { job: JobDetail; onClose: () => void })
   // Asking again after no answer makes no second refinement.
   const requestId = useMemo(() => `page-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`, [chosen, minutes, percent]);
   const offers = data ? offersFor(data.refinements, percent !== '') : [];
-  const protocol = offers.some((offer) => offer.protocol === chosen) ? chosen : offers[0]?.protocol ?? '';
+  const protocol = offers.some((offer) => offer.protocol === chosen) ? chosen : likeliest(offers, job.protocol)?.protocol ?? '';
   return (
     <Confirm
       title="Refine this volume" action="Refine" onClose={onClose} impossible={offers.length === 0}
@@ -181,6 +181,11 @@ export function offersFor(offers: RefinementOffer[], ofPhase: boolean): Refineme
   if (!ofPhase) return offers;
   const fdk: RefinementOffer = { protocol: '', description: 'The filter of the job.', algorithm: 'fdk', iterations: null, subsets: null, second_pass: null, deadline_seconds: null };
   return [fdk, ...offers.filter((offer) => offer.algorithm)];
+}
+
+// What is chosen until somebody does: FDK of a phase; the job's own protocol where it refines, else the first by OS-SART, which suits most scans.
+export function likeliest(offers: RefinementOffer[], own: string): RefinementOffer | undefined {
+  return offers.find(({ protocol }) => protocol === '') ?? offers.find(({ protocol }) => protocol === own) ?? offers.find(({ algorithm }) => algorithm === 'os_sart') ?? offers[0];
 }
 
 // OS-SART, 5 iterations of 20 subsets, at most 3 min. The description.

@@ -6,8 +6,18 @@ import { doneText } from '../lib/relations.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
 import { ConsoleWait, Doubtful, Empty, JobProgressBar, Name, StateChip, Time, Warnings } from '../ui/bits.tsx';
 
-// `labelledBy`: the heading that says which jobs they are; `none`: what is said where there are none.
-export function JobTable({ jobs, now, labelledBy, none }: { jobs: Job[]; now: number; labelledBy: string; none: ComponentChildren }) {
+interface Props {
+  jobs: Job[];
+  now: number;
+  // The heading that says which jobs they are.
+  labelledBy: string;
+  // What is said where there are none.
+  none: ComponentChildren;
+  // With a column of accession numbers.
+  accessions?: boolean;
+}
+
+export function JobTable({ jobs, now, labelledBy, none, accessions = false }: Props) {
   if (jobs.length === 0) return <Empty>{none}</Empty>;
   return (
     <div class="scroll">
@@ -15,17 +25,18 @@ export function JobTable({ jobs, now, labelledBy, none }: { jobs: Job[]; now: nu
         <thead>
           <tr>
             <th scope="col">Begun</th><th scope="col">Room</th><th scope="col">Protocol</th><th scope="col">State</th>
+            {accessions && <th scope="col" title="The order of the information system; lists have no patients">Accession no.</th>}
             <th scope="col" class="number">After last frame</th><th scope="col" class="number" title="Speed of the device alone, in 10⁹ voxel updates in a second (GUPS)">Kernel</th>
             <th scope="col" class="number" title="Speed with all that is around the device, in 10⁹ voxel updates in a second (GUPS)">Whole</th><th scope="col" class="number">Took</th>
           </tr>
         </thead>
-        <tbody>{jobs.map((job) => <Row key={job.job_id} job={job} now={now} />)}</tbody>
+        <tbody>{jobs.map((job) => <Row key={job.job_id} job={job} now={now} accessions={accessions} />)}</tbody>
       </table>
     </div>
   );
 }
 
-function Row({ job, now }: { job: Job; now: number }) {
+function Row({ job, now, accessions }: { job: Job; now: number; accessions: boolean }) {
   const end = job.end_time ? Date.parse(job.end_time) : now;
   const kind = kindOf(job);
   return (
@@ -40,6 +51,7 @@ function Row({ job, now }: { job: Job; now: number }) {
         {job.warning_count > 0 && <Warnings count={job.warning_count} />}
         {job.error && <p class="quiet two-lines why" title={job.error.message}>{job.error.message}</p>}
       </td>
+      {accessions && <td class="accession" data-label="Accession no.">{job.accession_number}</td>}
       <Measured label="After last frame" text={seconds(job.result?.seconds_after_last_frame)} />
       <Measured label="Kernel" text={gups(job.result?.kernel_gups)} />
       <Measured label="Whole" text={gups(job.result?.whole_gups)} />

@@ -55,7 +55,7 @@ export function Node() {
       <section class="card" aria-labelledby="queue">
         <header><h2 id="queue">Queue</h2><span class="quiet">served first at the top, by <Term name="Class">class</Term></span></header>
         {queue.error && <p class="problem">{queue.error}</p>}
-        <QueueTable queue={queue.data} now={now} />
+        <QueueTable queue={queue.data} now={now} gone={store.gone} />
       </section>
       {asking === 'drain' && <Drain onClose={() => setAsking(null)} />}
       {asking === 'resume' && (
@@ -95,7 +95,7 @@ function Spool({ spool }: { spool: Status['spool'] }) {
   );
 }
 
-function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
+function QueueTable({ queue, now, gone }: { queue: Queue | null; now: number; gone: boolean }) {
   if (!queue || queue.jobs.length === 0) return <Empty>Nothing waits.</Empty>;
   return (
     <div class="scroll">
@@ -115,7 +115,7 @@ function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
               <td data-label="State"><StateChip job={job} /></td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>
               <td class="number" data-label="Deadline">{relative(job.deadline, now)}</td>
-              <td class="number" data-label="Finish">{finishOf(job, now).replace('finishes ', '') || '–'}</td>
+              <td class="number" data-label="Finish">{finishOf(job, now, gone).replace('finishes ', '') || '–'}</td>
             </tr>
           ))}
         </tbody>

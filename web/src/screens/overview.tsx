@@ -58,7 +58,7 @@ export function Overview() {
               {queue.data && <>{activeOf(queue.data)}, {count(queue.data.queue_chunks)} <Term name="Chunk">{queue.data.queue_chunks === 1 ? 'chunk' : 'chunks'}</Term> {queue.data.queue_chunks === 1 ? 'waits' : 'wait'}</>}
             </span>
           </header>
-          {store.knowsJobs ? <ActiveTable jobs={inOrder(queue.data, store)} now={store.now()} /> : <p class="quiet">Loading</p>}
+          {store.knowsJobs ? <ActiveTable jobs={inOrder(queue.data, store)} now={store.now()} gone={store.gone} /> : <p class="quiet">Loading</p>}
         </section>
         <section class="card" aria-labelledby="devices">
           <header><h2 id="devices">Devices</h2><Term name="GUPS">speed in GUPS</Term></header>
@@ -148,7 +148,7 @@ function inOrder(queue: Queue | null, store: Store): Job[] {
   return store.active().sort((a, b) => place(a) - place(b) || (a.create_time < b.create_time ? -1 : 1));
 }
 
-function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
+function ActiveTable({ jobs, now, gone }: { jobs: Job[]; now: number; gone: boolean }) {
   if (jobs.length === 0) return <Empty>Nothing to do.</Empty>;
   return (
     <div class="scroll">
@@ -167,7 +167,7 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
               <td data-label="Class">{job.job_class}</td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>
               <td class="number" data-label="Frames/s">{rateOf(job)?.toFixed(1) ?? '–'}</td>
-              <td class="number" data-label="Finish" title={finishOf(job, now) && time(finishTime(job, now), now)}>{finishOf(job, now).replace('finishes ', '') || '–'}</td>
+              <td class="number" data-label="Finish" title={finishOf(job, now, gone) && time(finishTime(job, now), now)}>{finishOf(job, now, gone).replace('finishes ', '') || '–'}</td>
               <td class="number" data-label="Runs for">{coarseSeconds((now - Date.parse(job.create_time)) / 1000)}</td>
             </tr>
           ))}

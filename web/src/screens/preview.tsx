@@ -1,43 +1,59 @@
 // The volume as far as it is: three planes through its middle, while frames still arrive.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Grid, JobDetail, Preview } from '../api/types.ts';
+import { ofAllFrames, rangeOf, samplesOf } from '../lib/preview.ts';
 import { useAsked } from '../state/hooks.ts';
 import { Arm } from '../ui/arm.tsx';
 import { Empty } from '../ui/bits.tsx';
 import { planeOf } from '../viewer/geometry.ts';
-import { PRESETS, type Preset, applyTable, fillLookupTable } from '../viewer/window_level.ts';
+import { PRESETS, type Window, applyTable, fillLookupTable, fullWindow } from '../viewer/window_level.ts';
 
 // The service makes five in a second; what has not changed is not sent again.
 const PREVIEW_MS = 500;
+// Beside the presets: from the least value to the greatest.
+const FULL = 'full';
 
 export function PreviewPanes({ job }: { job: JobDetail }) {
   const { data } = useAsked<Preview>(job.has_preview ? `jobs/${encodeURIComponent(job.job_id)}/preview` : null, {}, PREVIEW_MS);
-  const [preset, setPreset] = useState<Preset>(PRESETS[0]!);
+  const [chosen, setChosen] = useState<string>(PRESETS[0]!.id);
+  const all = job.progress.frames_total;
+  const planes = useMemo(() => data?.planes.map((plane) => ({ ...plane, samples: ofAllFrames(samplesOf(plane.hounsfield_base64), data.frames_backprojected, all) })) ?? [], [data, all]);
+  const { center, width } = useMemo(() => windowOf(chosen, planes.map(({ samples }) => samples)), [chosen, planes]);
   const table = useMemo(() => {
     const filled = new Uint32Array(65536);
-    fillLookupTable(filled, preset.window, false);
+    fillLookupTable(filled, { center, width }, false);
     return filled;
-  }, [preset]);
+  }, [center, width]);
   return (
     <section class="card" aria-labelledby="preview">
       <header>
         <h2 id="preview">Preview</h2>
         {job.state === 'receiving' && <Arm job={job} />}
-        {data && <span class="quiet numbers">made of {data.frames_backprojected} of {job.progress.frames_total} frames{data.frames_backprojected < job.progress.frames_total && '; darker than with all of them'}</span>}
+        {data && <span class="quiet numbers">made of {data.frames_backprojected} of {all} frames{data.frames_backprojected < all && ', brightened accordingly'}</span>}
         <label class="inline">
           <span class="quiet">Window</span>
-          <select value={preset.id} onChange={(event) => setPreset(PRESETS.find(({ id }) => id === event.currentTarget.value) ?? preset)}>
+          <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
             {PRESETS.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}
+            <option value={FULL}>Full range</option>
           </select>
         </label>
       </header>
       {!data && <Empty>{job.state === 'refining' ? 'There is no preview yet; how far the refinement is stands above.' : 'The first preview comes when frames have been back-projected.'}</Empty>}
-      <div class="previews">{data?.planes.map((plane) => <PreviewPlane key={plane.orientation} plane={plane} grid={job.grid} table={table} />)}</div>
+      <div class="previews">{planes.map((plane) => <PreviewPlane key={plane.orientation} plane={plane} grid={job.grid} table={table} />)}</div>
     </section>
   );
 }
 
-function PreviewPlane({ plane, grid, table }: { plane: Preview['planes'][number]; grid: Grid; table: Uint32Array }) {
+function windowOf(chosen: string, planes: readonly Int16Array[]): Window {
+  const preset = PRESETS.find(({ id }) => id === chosen);
+  if (preset) return preset.window;
+  const { least, greatest } = rangeOf(planes);
+  return fullWindow(least, greatest);
+}
+
+type Plane = Preview['planes'][number] & { samples: Int16Array };
+
+function PreviewPlane({ plane, grid, table }: { plane: Plane; grid: Grid; table: Uint32Array }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   // The same side of the patient is on the left as in the viewer, in whatever position he lies.
   const { name, flipX, flipY, edge } = planeOf(grid, plane.orientation);
@@ -48,7 +64,7 @@ function PreviewPlane({ plane, grid, table }: { plane: Preview['planes'][number]
   useEffect(() => {
     const source = new OffscreenCanvas(plane.columns, plane.rows);
     const image = new ImageData(plane.columns, plane.rows);
-    applyTable(samplesOf(plane.hounsfield_base64), table, new Uint32Array(image.data.buffer));
+    applyTable(plane.samples, table, new Uint32Array(image.data.buffer));
     source.getContext('2d')!.putImageData(image, 0, 0);
     canvas.current!.getContext('2d', { alpha: false })!.drawImage(source, 0, 0, columns, rows);
   }, [plane, table]);
@@ -67,11 +83,4 @@ function PreviewPlane({ plane, grid, table }: { plane: Preview['planes'][number]
       <figcaption class="quiet">{name}</figcaption>
     </figure>
   );
-}
-
-// int16, little-endian.
-export function samplesOf(base64: string): Int16Array {
-  const text = atob(base64);
-  const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
-  return new Int16Array(bytes.buffer, 0, bytes.length >> 1);
 }

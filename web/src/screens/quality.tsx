@@ -26,7 +26,7 @@ export function Quality({ only }: { only: { station: string | null; protocol: st
       <header><h1 id="quality">Image quality</h1>{data && data.results.length > 0 && <DocsLink to="figures">What the figures are</DocsLink>}{data && data.results.length > 0 && <LocalTimes />}{(station || protocol) && <a href="#/quality">All rooms</a>}</header>
       {error && <p class="problem" role="alert">{error}</p>}
       {data?.results.length === 0 && (
-        <Empty>No test has been recorded. <code>isocenter qa --job JOB --record</code> measures a scan of a phantom. <a href="docs/qa.html">How</a></Empty>
+        <Empty>No test has been recorded. <code>isocenter qa --job JOB --record</code> measures a scan of a phantom. <DocsLink to="quality">How</DocsLink></Empty>
       )}
       {data && seriesOf(data.results).map((results) => <Series key={results[0]!.station_name + '/' + results[0]!.protocol} results={results} />)}
       {data?.truncated && <p class="quiet">Older results are not shown; <code>isocenter quality list</code> has them.</p>}
@@ -79,7 +79,11 @@ function Origin({ newest, tests }: { newest: QualityResult; tests: number }) {
 function Comments({ result }: { result: QualityResult }) {
   return (
     <>
+<<<<<<< HEAD
       {isUncorrected(result) && <span class="notice">Not corrected (no calibration set): Hounsfield units, uniformity and noise are those of raw counts, and say nothing of scans that are corrected</span>}
+=======
+      {isUncorrected(result) && <span class="notice">The frames were not corrected (no calibration set): Hounsfield units, uniformity and noise are those of raw counts, and say nothing of scans that are corrected</span>}
+>>>>>>> page48
       {result.changed_conditions.length > 0 && <span class="notice">Other conditions than the baseline’s: {result.changed_conditions.join('; ')}</span>}
       {result.untold_conditions.length > 0 && <span class="quiet">known of one of this scan and the baseline at most, so not compared: {result.untold_conditions.join(', ')}</span>}
       {result.same_scan_id && <span class="quiet">the scan of {result.same_scan_id} again</span>}

@@ -54,7 +54,7 @@ function RoomCard({ room, job, hidden, store }: { room: Room; job: Job; hidden: 
           <Doubtful job={job} />
           <p class="numbers split">
             <span>{job.state === 'receiving' && !stalled ? framesPerSecond(rateOf(job)) : ''}</span>
-            <span>{finishOf(job, store.now())}</span>
+            <span>{finishOf(job, store.now(), store.gone)}</span>
           </p>
         </>
       )}

@@ -2,9 +2,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import { type Job, type Transfers, placeOf } from '../api/types.ts';
+import { dayOf } from '../lib/days.ts';
 import { isStuck } from '../lib/destinations.ts';
 import { coarseSeconds, jobName, plural } from '../lib/format.ts';
-import { type Sent, completedJobs, dayOf, sendAll } from '../lib/send_many.ts';
+import { type Sent, completedJobs, sendAll } from '../lib/send_many.ts';
 import { href, jobHref } from '../lib/router.ts';
 import { doubtsOf } from '../lib/warnings.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
@@ -21,12 +22,13 @@ const volumes = (n: number) => plural(n, 'volume', 'volumes');
 
 type Doing = { step: 'choosing' } | { step: 'sending'; done: number; of: number } | { step: 'sent'; sent: Sent };
 
-export function SendMany({ filter, onClose }: { filter: ListFilter; onClose: () => void }) {
+// `day`: the one that the list is of; empty: of any.
+export function SendMany({ filter, day, onClose }: { filter: ListFilter; day: string; onClose: () => void }) {
   const store = useStore();
   const dialog = useModal();
   useFirst(dialog);
   const [doing, setDoing] = useState<Doing>({ step: 'choosing' });
-  const [wish, setWish] = useState({ destination: '', day: '', again: true });
+  const [wish, setWish] = useState({ destination: '', day, again: true });
   const stop = useRef(new AbortController());
   // Who closes the dialog, by Escape too, stops what it does.
   useEffect(() => () => stop.current.abort(), []);
@@ -70,7 +72,7 @@ function Choose({ filter, wish, onChange, onSend, onClose }: ChooseProps) {
   const { jobs, problem } = useCompleted(filter, wish.day);
   const destination = wish.destination || data?.destinations[0]?.name || '';
   const stuck = data?.destinations.find((d) => d.name === destination && isStuck(d));
-  const gone = store.link.kind === 'gone';
+  const gone = store.gone;
   const doubtful = (jobs ?? []).filter(doubtsOf);
   const ready = !!jobs && jobs.length > 0 && !!destination && !gone;
   return (
@@ -181,7 +183,7 @@ function Outcome({ sent, destination, onSend, onClose }: OutcomeProps) {
         </div>
       )}
       <div class="actions">
-        {rest.length > 0 && <button type="button" disabled={store.link.kind === 'gone'} onClick={() => onSend(rest)}>Send the other {rest.length}</button>}
+        {rest.length > 0 && <button type="button" disabled={store.gone} onClick={() => onSend(rest)}>Send the other {rest.length}</button>}
         <button type="button" class="primary" ref={button} onClick={onClose}>Close</button>
       </div>
     </>

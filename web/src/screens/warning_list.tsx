@@ -3,6 +3,7 @@ import { framesOf, grouped, ofTheVolume, type Warning } from '../lib/warnings.ts
 import { Chip } from '../ui/bits.tsx';
 
 export function WarningList({ warnings }: { warnings: Warning[] }) {
+  if (warnings.length === 0) return null;
   return (
     <ul class="warnings">
       {grouped(warnings).map((group, i) => (

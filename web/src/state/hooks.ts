@@ -83,15 +83,17 @@ export function useAsked<T>(path: string | null, query: Query, everyMs: number, 
   return asked;
 }
 
-// What the window is called, before the server's name; null: somebody else says it.
+// What the window is called, before the server's name; null: somebody else says it. That the server is gone comes first, for who looks at
+// the row of tabs alone.
 export function useTitle(title: string | null): void {
-  const server = useStore().status?.server ?? 'Isocenter';
+  const store = useStore();
+  const server = store.status?.server ?? 'Isocenter';
   useEffect(() => {
     if (title === null) return;
-    document.title = `${title} – ${server}`;
+    document.title = `${store.gone ? 'No answer: ' : ''}${title} – ${server}`;
     // Where the focus goes when a screen is changed: who hears the page is told which.
     document.getElementById('main')?.setAttribute('aria-label', title);
-  }, [title, server]);
+  }, [title, server, store.gone]);
 }
 
 // Draws anew every `everyMs`, for ages and countdowns.

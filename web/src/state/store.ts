@@ -137,6 +137,10 @@ export class Store {
     return !!own && RANK[own] >= RANK[role];
   }
 
+  get gone(): boolean {
+    return this.link.kind === 'gone';
+  }
+
   // The server's time; stands still while the server is gone, as all that is shown does.
   now(): number {
     return (this.link.kind === 'gone' ? this.link.since : this.clock.now()) + this.skewMs;

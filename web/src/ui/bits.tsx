@@ -70,9 +70,9 @@ export function Name({ text }: { text: string }) {
   return <bdi>{parts.map((part, i) => (i === 0 ? part : <Fragment key={i}><wbr />{part}</Fragment>))}</bdi>;
 }
 
-// Which job a question is about: "Angio-1, head_soft, 09:30:05" and its id.
+// Which job a question is about: "Angio-1, head_soft, 09:30:05", its id, and the order, by which the information system knows whose it is.
 export function JobNamed({ job, now }: { job: Job; now: number }) {
-  return <p><b>{jobName(job, now)}</b> <span class="quiet id">{job.job_id}</span></p>;
+  return <p><b>{jobName(job, now)}</b> <span class="quiet id">{job.job_id}</span>{job.accession_number && <><br />Accession number <b>{job.accession_number}</b></>}</p>;
 }
 
 // Said once beside tables of times.

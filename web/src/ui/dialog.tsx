@@ -19,7 +19,7 @@ interface Props {
 
 export function Confirm({ title, action, dangerous, impossible, children, onConfirm, onClose }: Props) {
   const dialog = useModal();
-  const gone = useStore().link.kind === 'gone';
+  const gone = useStore().gone;
   useFirst(dialog);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);

@@ -26,7 +26,7 @@ const KEYS: Group[] = [
     ],
   },
   {
-    title: 'Viewer',
+    title: 'Viewer, wherever the focus is',
     keys: [
       ['c w p m', 'Tool: cross hair, window, pan, distance'], ['1 – 7', 'Window presets'], ['0', 'Full range'],
       ['v', '3-D beside the planes'], ['s', 'Shaded or MIP'], ['i', 'Invert'], ['x', 'Show or hide the cross hair'], ['Delete', 'Remove distances'], ['r', 'Reset'],

@@ -21,7 +21,7 @@ const THEMES: { theme: Theme; name: string }[] = [
 
 export function Shell({ page, children }: { page: string; children: ComponentChildren }) {
   const store = useStore();
-  const gone = store.link.kind === 'gone';
+  const gone = store.gone;
   const [help, setHelp] = useState(false);
   const [theme, setTheme] = useState(chosenTheme());
   const choose = (next: Theme) => {

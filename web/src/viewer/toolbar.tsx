@@ -151,7 +151,7 @@ function choosePreset(model: ViewerModel, volumes: Volume[], id: string): void {
   if (preset) model.usePreset(preset.window);
 }
 
-// Keys that work wherever the focus is in the viewer. True where the key was one.
+// Keys that work wherever the focus is beside a viewer. True where the key was one.
 export function viewerKey(event: KeyboardEvent, model: ViewerModel, volumes: Volume[]): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const tool = TOOLS.find((t) => t.key === event.key);

@@ -62,17 +62,23 @@ export function Viewer({ job, grid, beside }: { job: JobDetail; grid: Grid; besi
     redraw();
   };
   const onMaximise = (axis: Axis) => model.setLayout(model.layout === axis ? 'all' : axis);
-  const onKeyDown = (event: KeyboardEvent) => {
+  const onKey = useRef((_: KeyboardEvent) => {});
+  onKey.current = (event) => {
     const target = event.target as HTMLElement;
-    if (isTyping(target) || !viewerKey(event, model, volumes)) return;
+    if (event.defaultPrevented || isTyping(target) || target.closest('dialog') || !viewerKey(event, model, volumes)) return;
     event.preventDefault();
-    event.stopPropagation();
   };
+  // Wherever the focus is: a screen that was just opened has it on no plane.
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => onKey.current(event);
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, []);
 
   const axes = model.axes();
   const solid = model.solid.place !== 'nowhere';
   return (
-    <section class="viewer" aria-label="Volume" onKeyDown={onKeyDown}>
+    <section class="viewer" aria-label="Volume">
       <Toolbar model={model} choices={choices} chosen={chosen} onChoose={choose} />
       <div class={`panes of-${shown.length} rows-${axes.length + (solid ? 1 : 0)}`}>
         {axes.map((axis) => shown.map((choice) => (
