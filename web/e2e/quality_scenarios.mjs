@@ -50,11 +50,7 @@ export const qualityScenarios = {
     await open('#/quality');
     const room = page.getByRole('region', { name: /^Angio1/ });
     await shown(room.getByText('Passed, 1 to watch'));
-<<<<<<< HEAD
-    await shown(room.getByText(/^Not corrected \(no calibration set\): Hounsfield units/));
-=======
     await shown(room.getByText(/^The frames were not corrected \(no calibration set\): Hounsfield units/));
->>>>>>> page48
     await shown(room.getByText(/not compared: tube voltage$/));
     assert.deepEqual(await room.locator('tbody th').allTextContents(), ['noise, HU']);
     await shown(room.getByRole('row', { name: /noise, HU/ }).getByText('passed, watch'));

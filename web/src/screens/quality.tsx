@@ -79,11 +79,7 @@ function Origin({ newest, tests }: { newest: QualityResult; tests: number }) {
 function Comments({ result }: { result: QualityResult }) {
   return (
     <>
-<<<<<<< HEAD
-      {isUncorrected(result) && <span class="notice">Not corrected (no calibration set): Hounsfield units, uniformity and noise are those of raw counts, and say nothing of scans that are corrected</span>}
-=======
       {isUncorrected(result) && <span class="notice">The frames were not corrected (no calibration set): Hounsfield units, uniformity and noise are those of raw counts, and say nothing of scans that are corrected</span>}
->>>>>>> page48
       {result.changed_conditions.length > 0 && <span class="notice">Other conditions than the baseline’s: {result.changed_conditions.join('; ')}</span>}
       {result.untold_conditions.length > 0 && <span class="quiet">known of one of this scan and the baseline at most, so not compared: {result.untold_conditions.join(', ')}</span>}
       {result.same_scan_id && <span class="quiet">the scan of {result.same_scan_id} again</span>}
