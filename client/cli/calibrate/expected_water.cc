@@ -5,7 +5,7 @@
 #include <span>
 
 #include "absl/strings/str_format.h"
-#include "kernels/calibrate/cupping.h"
+#include "kernels/calibrate/water/cupping.h"
 #include "kernels/physics/beam.h"
 #include "kernels/physics/tungsten.h"
 
