@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kMostRows = 10'000;  // of the volume, evenly
 constexpr float kAirBelow = -700, kObjectAbove = -500;
 constexpr double kLeastAir = 0.05, kLeastObject = 0.01;  // of the volume
-constexpr double kOutside = 0.2;  // of the object, at either end of the middle
+constexpr int64_t kLeastVoxels = 10'000;  // of the object; of fewer, edges make the mode
+constexpr double kOutside = 0.2;          // of the object, at either end of the middle
 constexpr double kTissueFrom = -150, kTissueTo = 150, kMiddleTo = 300;
 constexpr double kAirFrom = -1100, kAirTo = -900;
 // Lungs in a corner of the grid are not at all of its sides.
@@ -194,7 +195,7 @@ std::optional<std::string> ImplausibleHounsfieldText(HostView3<const float> houn
         "legal is %.0f to %.0f. %s",
         *air, kAirBelow, kAirFrom, kAirTo, kCauses);
   }
-  if (share(levels.object) < kLeastObject) return std::nullopt;
+  if (share(levels.object) < kLeastObject || levels.object < kLeastVoxels) return std::nullopt;
   const std::optional<double> tissue = levels.tissue.Mode();
   if (!tissue) return std::nullopt;
   if (*tissue < kTissueFrom || *tissue > kTissueTo) return TissueText("", *tissue, kTissueTo);
