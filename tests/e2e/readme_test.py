@@ -54,10 +54,10 @@ class ReadmeTest(support.ServiceTest):
         # What it promises is there.
         self.assertRegex(text, r"(?m)^job \d{8}T\d{6}-\w+$")
         self.assertRegex(text, r"(?m)^\d{8}T\d{6}-\w+ +completed ")
-        self.assertRegex(text, r"(?m)^central slab +\d+ +\d")
+        self.assertRegex(text, r"(?m)^central slab +\d+ +100 % +\d")
         self.assertGreater((desk / "volume.mha").stat().st_size, 1 << 20)
         self.assertEqual((desk / "sheet.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
-        rmse = float(re.search(r"(?m)^central slab +\d+ +([\d.]+)", text)[1])
+        rmse = float(re.search(r"(?m)^central slab +\d+ +100 % +([\d.]+)", text)[1])
         self.assertLess(rmse, 40, "a phantom with exact line integrals")
 
     def test_every_command_and_file_that_it_names_is_there(self):
