@@ -104,7 +104,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
     <header class="job-heading">
       <div>
         <h1><Name text={job.station_name || 'No station name'} /> <span class="quiet"><Name text={job.protocol} /></span></h1>
-        <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}{job.accession_number && ` · accession no. ${job.accession_number}`}{job.refines_job_id && ` · ${doneText(job)}`}</p>
+        <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}{job.accession_number && <span class="accession"> · accession no. {job.accession_number}</span>}{job.refines_job_id && ` · ${doneText(job)}`}</p>
       </div>
       <div class="job-state">
         <StateChip job={job} />
