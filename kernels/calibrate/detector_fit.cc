@@ -65,8 +65,7 @@ absl::Status CheckChange(const Figure& noise, const SweepStatistics& flat,
       "what is within columns %d to %d of rows %d to %d (%.1f %% of the detector) is %.2f %% %s in "
       "the sweep's second half, relative to the rest of it, with an edge of %.2f %%; legal is at "
       "most %.2f %%: a part of the detector or its amplifiers has changed, or something has moved "
-      "in "
-      "the beam; it is no noise, and a longer sweep does not lessen it",
+      "in the beam; it is no noise, and a longer sweep does not lessen it",
       part.first_column, part.last_column, part.first_row, part.last_row, part.share_percent,
       std::abs(part.depth_percent), part.depth_percent < 0 ? "darker" : "brighter",
       steps.largest_percent, steps.legal_percent));

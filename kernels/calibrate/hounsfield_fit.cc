@@ -139,9 +139,8 @@ std::vector<std::string> InsertsAtABorder(const std::vector<MeasuredInsert>& ins
     }
     warnings.push_back(absl::StrFormat(
         "insert '%s' has a standard deviation of %.1f HU, of which %.1f is a slope from one side "
-        "of "
-        "the ball to the other, and no noise: is the insert where the table says, and its border "
-        "outside of the ball?",
+        "of the ball to the other, and no noise: is the insert where the table says, and its "
+        "border outside of the ball?",
         each.insert.name, each.sigma_hu, each.slant_hu));
   }
   return warnings;

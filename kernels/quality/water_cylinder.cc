@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_format.h"
+#include "kernels/base/median.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 
@@ -71,9 +72,7 @@ absl::Status MeasureAir(const VolumeView& volume, double diameter_mm, WaterCylin
         "thinner one",
         air.size(), kLeastRegionVoxels, kMostWallMm));
   }
-  const auto middle = air.begin() + static_cast<std::ptrdiff_t>(air.size() / 2);
-  std::nth_element(air.begin(), middle, air.end());
-  found.air_hu = *middle;
+  found.air_hu = MedianOf(air);
   return absl::OkStatus();
 }
 

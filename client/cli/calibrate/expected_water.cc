@@ -45,8 +45,7 @@ std::string BeyondTube(double found_per_mm, double kv, const ExpectedWater& expe
   return absl::StrFormat(
       "water's attenuation is %.4f /mm; expected at %g kV is %.4f (behind %g mm of copper) to %.4f "
       "(behind 2.5 mm of aluminium): is water in the cylinder (acrylic has 10 %% more), is the "
-      "tube "
-      "voltage that of the set, and are its dark frames right?",
+      "tube voltage that of the set, and are its dark frames right?",
       found_per_mm, kv, expected.least_per_mm, kMostCopperMm, expected.most_per_mm);
 }
 

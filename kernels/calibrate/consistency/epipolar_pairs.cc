@@ -6,14 +6,13 @@
 #include <numbers>
 
 #include "kernels/base/units.h"
+#include "kernels/geometry/angle_between.h"
 
 namespace isocenter::calibrate {
 namespace {
 
 constexpr std::array<double, kMostPartners> kAnglesDeg = {4.0,  7.0,  11.0,  17.0,  26.0,  40.0,
                                                           60.0, 90.0, 130.0, 160.0, 175.0, 190.0};
-
-double AngleBetween(Vec3 a, Vec3 b) { return std::atan2(Norm(Cross(a, b)), Dot(a, b)); }
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 #include "kernels/calibrate/consistency/epipolar_pairs.h"
 #include "kernels/calibrate/consistency/posed_pairs.h"
 #include "kernels/calibrate/robust.h"
+#include "kernels/geometry/angle_between.h"
 
 namespace isocenter::calibrate {
 namespace {
@@ -75,8 +76,7 @@ class Level {
       views_.push_back(std::move(*view));
     }
     const auto apart_deg = [&](int a, int b) {
-      return RadiansToDegrees(
-          std::atan2(Norm(Cross(sources[a], sources[b])), Dot(sources[a], sources[b])));
+      return RadiansToDegrees(AngleBetween(sources[a], sources[b]));
     };
     for (const auto& [a, b] : EpipolarPairs(sources)) {
       const double angle_deg = apart_deg(a, b);

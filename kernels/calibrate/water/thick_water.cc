@@ -51,8 +51,7 @@ ThickWater JudgeThickWater(const std::vector<WaterPoint>& points, double tube_vo
   if (judged.attenuation.value >= least) return judged;
   judged.warnings.push_back(absl::StrFormat(
       "behind %.0f mm of water a millimetre more attenuates %.4f; legal is %.4f, water's at %g "
-      "keV, "
-      "or more: counts are added to those of the light, and HU will be too low behind thick "
+      "keV, or more: counts are added to those of the light, and HU will be too low behind thick "
       "objects. Were the dark frames taken with the flat frames' exposure time and temperature, "
       "and is the beam collimated so that hardly any scatter arrives?",
       points.back().water_mm, judged.attenuation.value, least, kev));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/median.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/angle_between.h"
 #include "kernels/geometry/orbit_axis.h"
 #include "kernels/geometry/rigid_motion.h"
 #include "kernels/geometry/source_position.h"
@@ -227,8 +228,7 @@ std::vector<OppositeRays::Pair> OppositeRays::PairsBetween(const Trajectory& tra
   for (int second = 0; second + 1 < views; ++second) {
     const int next = second + 1;
     if (profiles_[second].lines.empty() || profiles_[next].lines.empty()) continue;
-    const double step = std::atan2(Norm(Cross(sources[second], sources[next])),
-                                   Dot(sources[second], sources[next]));
+    const double step = AngleBetween(sources[second], sources[next]);
     if (step > kMostStep) continue;
     for (int first = 0; first < views; first += stride_) {
       if (first == second || first == next || profiles_[first].lines.empty()) continue;

@@ -7,14 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/angle_between.h"
 
 namespace isocenter::recon {
 namespace {
 
 /// A way whose ends are no further apart than so many of its steps is closed.
 constexpr double kClosed = 1.5;
-
-double AngleBetween(Vec3 a, Vec3 b) { return std::atan2(Norm(Cross(a, b)), Dot(a, b)); }
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "kernels/base/median.h"
 #include "kernels/base/share_text.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/angle_between.h"
 #include "kernels/geometry/orbits/trajectory_alignment.h"
 #include "kernels/geometry/source_position.h"
 #include "kernels/recon/completeness/byte_order.h"
@@ -253,7 +254,7 @@ std::optional<double> FrameMonitor::UsualLevel(int index) const {
   std::vector<double> near;
   for (const Level& level : levels_) {
     const Vec3 other = planned_[level.frame].source;
-    if (std::atan2(Norm(Cross(source, other)), Dot(source, other)) <= kDoseArc) {
+    if (AngleBetween(source, other) <= kDoseArc) {
       near.push_back(level.log_intensity);
     }
   }

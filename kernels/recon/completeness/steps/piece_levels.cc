@@ -5,6 +5,7 @@
 
 #include "kernels/base/median.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/angle_between.h"
 #include "kernels/geometry/source_position.h"
 #include "kernels/recon/completeness/row_lines.h"
 
@@ -88,7 +89,7 @@ std::vector<PieceLevels::Run> PieceLevels::Runs(const Part& part) const {
     if (goes_on) {
       const Vec3 a = SourceOf(acquisition_.trajectory[view - 1]),
                  b = SourceOf(acquisition_.trajectory[view]);
-      goes_on = RadiansToDegrees(std::atan2(Norm(Cross(a, b)), Dot(a, b))) <= kMostGapDeg;
+      goes_on = RadiansToDegrees(AngleBetween(a, b)) <= kMostGapDeg;
     }
     if (!goes_on) {
       runs.push_back({view, {0}});

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/median.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/angle_between.h"
 #include "kernels/geometry/source_position.h"
 #include "kernels/recon/completeness/row_lines.h"
 
@@ -22,8 +23,7 @@ constexpr int kLeastChanges = StillViews::kLeastFrames - 1;
 constexpr double kLeastTurn = 0.3;
 
 double TurnBetween(const ProjectionMatrix& a, const ProjectionMatrix& b) {
-  const Vec3 from = SourceOf(a), to = SourceOf(b);
-  return RadiansToDegrees(std::atan2(Norm(Cross(from, to)), Dot(from, to)));
+  return RadiansToDegrees(AngleBetween(SourceOf(a), SourceOf(b)));
 }
 
 }  // namespace
