@@ -149,7 +149,12 @@ TEST_F(FullDiskTest, AVolumeThatFindsTheArchiveFullWaitsForRoom) {
   ASSERT_FALSE(UndisturbedVolume().empty());
   StartServer();
   const auto console = WaitForRoom(0);
-  const auto job = client::JobClient(ChannelTo(port_)).Get(console->told().job_id);
+  // It is counted as waiting a moment before its warning is written.
+  absl::StatusOr<v1::Job> job;
+  EXPECT_TRUE(Eventually([&] {
+    job = client::JobClient(ChannelTo(port_)).Get(console->told().job_id);
+    return job.ok() && job->warning_size() > 1;
+  })) << job.status();
   ASSERT_TRUE(job.ok()) << job.status();
   // What comes first: the pixels of these frames are of no object.
   ASSERT_EQ(job->warning_size(), 2);
