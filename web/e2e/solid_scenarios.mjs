@@ -35,14 +35,24 @@ const drawn = (page, what, wanted) => eventually(what, async () => {
   return (now !== null && wanted(now)) || now;
 });
 
-// Grey values of every `stride`-th pixel of each row and column.
-const picture = (page, stride) => solid(page).locator('canvas').evaluate((canvas, step) => {
-  const { width, height } = canvas;
-  const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
-  const greys = [];
-  for (let y = 0; y < height; y += step) for (let x = 0; x < width; x += step) greys.push([x, y, data[4 * (y * width + x)]]);
-  return { width, height, greys };
-}, stride);
+// Grey values of every `stride`-th pixel of each row and column, of a picture that is drawn whole: a key or another size may have
+// begun a quick one since somebody waited for it.
+async function picture(page, stride) {
+  let greys = null;
+  await eventually('a whole picture', async () => {
+    greys = await solid(page).evaluate((box, step) => {
+      if (box.dataset.drawn === undefined) return null;
+      const canvas = box.querySelector('canvas');
+      const { width, height } = canvas;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+      const found = [];
+      for (let y = 0; y < height; y += step) for (let x = 0; x < width; x += step) found.push([x, y, data[4 * (y * width + x)]]);
+      return { width, height, greys: found };
+    }, stride);
+    return greys !== null || 'none';
+  });
+  return greys;
+}
 
 const grey = (value) => 255 * Math.min(1, Math.max(0, (value - (WINDOW.center - WINDOW.width / 2)) / WINDOW.width));
 

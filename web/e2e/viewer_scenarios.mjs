@@ -36,11 +36,14 @@ export const viewerScenarios = {
     await open(job(DONE));
     await eventually('axial', async () => (await pane(page, 'axial').getAttribute('data-level')) === '0');
     assert.equal(await page.evaluate(() => document.activeElement.closest('.viewer')), null, 'no plane has the focus');
-    await page.keyboard.press('2');
-    await shown(page.getByText('C 500 W 2000'));
+    // A browser that is busy listens to keys a moment after it has drawn.
+    const pressed = (key, text) => eventually(`${key}: ${text}`, async () => {
+      await page.keyboard.press(key);
+      return (await page.getByText(text).count()) > 0;
+    });
+    await pressed('2', 'C 500 W 2000');
     await page.getByRole('link', { name: 'Volume' }).focus();
-    await page.keyboard.press('0');
-    await shown(page.getByText('C 50 W 2161'));
+    await pressed('0', 'C 50 W 2161');
     await page.getByRole('button', { name: 'Refine', exact: true }).click();
     await shown(page.getByRole('dialog').getByRole('radio'));
     await page.keyboard.press('2');
