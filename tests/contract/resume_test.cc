@@ -218,6 +218,25 @@ TEST_F(ResumeTest, AJobSaysUntilWhenItWaitsForItsConsole) {
   EXPECT_TRUE(GetJob(broken).has_awaits_console_until_time());
 }
 
+TEST_F(ResumeTest, AJobThatHasEndedWithoutAVolumeSaysThatAndWhen) {
+  v1::AcquisitionHeader header = SmallHeader();
+  header.set_request_id("once");
+  const std::string job_id = BrokenJob(header);
+  v1::CancelJobRequest request;
+  request.set_job_id(job_id);
+  request.set_reason(v1::CANCEL_REASON_PATIENT_REFUSED);
+  grpc::ClientContext context;
+  v1::Job cancelled;
+  ASSERT_TRUE(jobs_->CancelJob(&context, request, &cancelled).ok());
+  const std::string job = absl::StrCat("job '", job_id, "' was cancelled already, at 20");
+  for (const v1::AcquireRequest& first : {ResumeMessage(job_id, header), HeaderMessage(header)}) {
+    EXPECT_THAT(Acquire({first}).status,
+                Refused(StatusCode::CANCELLED,
+                        std::vector<const char*>(
+                            {job.c_str(), " UTC: ", "cancelled on request", "begin a new one"})));
+  }
+}
+
 TEST_F(ResumeTest, ARepeatedRequestIdSaysWhatDiffers) {
   v1::AcquisitionHeader header = SmallHeader();
   header.set_request_id("once");
