@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <deque>
 #include <functional>
 #include <future>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
