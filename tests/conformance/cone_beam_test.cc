@@ -122,9 +122,8 @@ struct Outcome {
   Array volume;
 };
 
-// `reconstructed` empty: the model's own.
 Outcome OnHost(const recon::SecondPassPlan& plan, const SeenSlices& seen,
-               const Array* reconstructed) {
+               const Array& reconstructed) {
   const recon::ConeBeamPlan& own = *plan.cone_beam;
   ThreadPool threads(2);
   Array volume = Head(plan.grid.shape()), model(own.model.grid.shape());
@@ -133,13 +132,14 @@ Outcome OnHost(const recon::SecondPassPlan& plan, const SeenSlices& seen,
   const recon::ModelSides sides = FindSides(own, seen);
   const double cut = sides.Cut(CountCut(own, seen, sides, model.view()));
   Array artefact = model, scratch(model.shape);
-  Array made = reconstructed == nullptr ? Reconstructed(model) : *reconstructed;
+  Array made = reconstructed;
   const ConeBeamFindings findings =
       FindArtefact(own, seen, threads, artefact.view(), made.view(), scratch.view());
   TakeOffArtefact(own, scale, artefact.view(), threads, volume.view());
   return {model, cut, artefact, findings, volume};
 }
 
+// `reconstructed` null: that of its own model.
 Outcome OnDevice(const std::string& backend, const recon::SecondPassPlan& plan,
                  const SeenSlices& seen, const Array* reconstructed) {
   const auto session = OpenSession(backend);
@@ -194,7 +194,7 @@ TEST_P(ConeBeamTest, AgreesWithReference) {
     const SeenSlices seen = SomeSeen(*plan.cone_beam);
     const Outcome expected = OnDevice("reference", plan, seen, nullptr);
     const Array reconstructed = Reconstructed(expected.model);
-    const Outcome got = GetParam() == kHost ? OnHost(plan, seen, &reconstructed)
+    const Outcome got = GetParam() == kHost ? OnHost(plan, seen, reconstructed)
                                             : OnDevice(GetParam(), plan, seen, &reconstructed);
     EXPECT_LT(LargestDifference(got.model, expected.model), kModelTolerance);
     EXPECT_GT(expected.cut, 0);
