@@ -89,14 +89,15 @@ SeenSlices SomeSeen(const recon::ConeBeamPlan& plan) {
   return seen;
 }
 
-// Air, soft tissue and bone in pieces, with noise.
+// Air, soft tissue and bone in pieces, with noise. Merged voxels lie in one of them: half air and
+// half water would be object or not by rounding.
 Array Head(Shape3 shape) {
   Array volume = Noise(shape, 91);
   for (int64_t i = 0; i < shape.count(); ++i) {
     const int64_t x = i % shape.fast, y = i / shape.fast % shape.middle,
                   z = i / shape.fast / shape.middle;
     const float kinds[] = {-1000, 40, 1200, -300};
-    volume.values[i] = 60 * volume.values[i] + kinds[(x / 9 + y / 12 + z / 10) % 4];
+    volume.values[i] = 60 * volume.values[i] + kinds[(x / 12 + y / 12 + z / 16) % 4];
   }
   return volume;
 }
