@@ -92,6 +92,8 @@ void Register(ops::Registry& registry) {
                      {OnCuda(NewInterpolateTrace), Taking(InterpolateTraceBytes)});
   registry.bone.Add("cuda", "bilinear", {OnCuda(NewCorrectBone), Taking(CorrectBoneBytes)});
   registry.remove_scatter.Add("cuda", "bilinear", OnCuda(NewRemoveScatter));
+  registry.cone_beam.Add("cuda", "plain",
+                         {OnCuda(NewConeBeamArtefact), Taking(ConeBeamArtefactBytes)});
   registry.rings.Add("cuda", "plain", {OnCuda(NewRemoveRings), Taking(RemoveRingsBytes)});
   registry.stripes.Add("cuda", "plain", {OnCuda(NewRemoveStripes), Taking(RemoveStripesBytes)});
 

@@ -142,6 +142,7 @@ using LinearizeFactory = Factory<Linearize, Calibration>;
 using InterpolateTraceFactory = Factory<InterpolateTrace>;
 using CorrectBoneFactory = Factory<CorrectBone, Calibration>;
 using RemoveScatterFactory = Factory<RemoveScatter, Calibration>;
+using ConeBeamArtefactFactory = Factory<ConeBeamArtefact, ConeBeamSpec>;
 using RemoveRingsFactory = Factory<RemoveRings, RingSpec>;
 using RemoveStripesFactory = Factory<RemoveStripes>;
 using ForwardProjectFactory = Factory<ForwardProject>;
@@ -189,6 +190,8 @@ struct Registry {
   MethodTable<InterpolateTraceFactory> trace;
   MethodTable<CorrectBoneFactory> bone;
   MethodTable<RemoveScatterFactory> remove_scatter;
+  /// Backends may have none: then the host does it.
+  MethodTable<ConeBeamArtefactFactory> cone_beam;
   MethodTable<RemoveRingsFactory> rings;
   MethodTable<RemoveStripesFactory> stripes;
 

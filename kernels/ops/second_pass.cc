@@ -58,6 +58,71 @@ absl::Status RemoveScatter::Run(int64_t views, const ProjectionStack& scatter,
   return DoRun(views, scatter, frames);
 }
 
+absl::Status ConeBeamArtefact::CheckModel(const VolumeBuffer& model) const {
+  const Shape3 shape = model.grid().shape();
+  const int64_t columns = shape.middle * shape.fast;
+  if (static_cast<int64_t>(spec_.first.size()) == columns &&
+      spec_.last.size() == spec_.first.size())
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a model of ", columns, " columns, of which ",
+                                                 spec_.first.size(), " and ", spec_.last.size(),
+                                                 " have slices that are known; legal is all"));
+}
+
+absl::Status ConeBeamArtefact::CheckBoth(const VolumeBuffer& volume,
+                                         const VolumeBuffer& model) const {
+  ISO_RETURN_IF_ERROR(CheckModel(model));
+  const Shape3 fine = volume.grid().shape(), coarse = model.grid().shape();
+  const auto merged = [](int64_t count, int merge) { return (count + merge - 1) / merge; };
+  const Shape3 least{spec_.more_below + merged(fine.slow, spec_.merge_slices),
+                     merged(fine.middle, spec_.merge), merged(fine.fast, spec_.merge)};
+  if (coarse.slow >= least.slow && coarse.middle == least.middle && coarse.fast == least.fast)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the model has ", coarse.fast, " x ", coarse.middle, " x ", coarse.slow, " voxels; legal is ",
+      least.fast, " x ", least.middle, " x ", least.slow, " or more slices"));
+}
+
+absl::Status ConeBeamArtefact::MakeModel(const VolumeBuffer& volume, VolumeBuffer& model) {
+  ISO_RETURN_IF_ERROR(CheckBoth(volume, model));
+  return DoMakeModel(volume, model);
+}
+
+absl::StatusOr<int64_t> ConeBeamArtefact::CountDense(std::span<const int> columns, double least,
+                                                     const VolumeBuffer& model) {
+  ISO_RETURN_IF_ERROR(CheckModel(model));
+  for (const int column : columns) {
+    if (column >= 0 && column < static_cast<int>(spec_.first.size())) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("column ", column, " of a model; legal is 0 to ", spec_.first.size() - 1));
+  }
+  return DoCountDense(columns, least, model);
+}
+
+absl::StatusOr<std::vector<ConeBeamSums>> ConeBeamArtefact::Find(VolumeBuffer& model,
+                                                                 VolumeBuffer& reconstructed) {
+  ISO_RETURN_IF_ERROR(CheckModel(model));
+  ISO_RETURN_IF_ERROR(CheckSameShape("what was reconstructed of the model",
+                                     reconstructed.grid().shape(), model.grid().shape()));
+  return DoFind(model, reconstructed);
+}
+
+absl::StatusOr<ConeBeamArtefact::Kept> ConeBeamArtefact::Keep(std::span<const float> shares,
+                                                              VolumeBuffer& found) {
+  ISO_RETURN_IF_ERROR(CheckModel(found));
+  if (static_cast<int>(shares.size()) != spec_.heights.count) {
+    return absl::InvalidArgumentError(absl::StrCat("there are ", shares.size(),
+                                                   " shares; legal is one for each of ",
+                                                   spec_.heights.count, " heights"));
+  }
+  return DoKeep(shares, found);
+}
+
+absl::Status ConeBeamArtefact::TakeOff(const VolumeBuffer& artefact, VolumeBuffer& volume) {
+  ISO_RETURN_IF_ERROR(CheckBoth(volume, artefact));
+  return DoTakeOff(artefact, volume);
+}
+
 absl::Status CheckHasBone(const Calibration& calibration) {
   if (calibration.bone.has_value()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

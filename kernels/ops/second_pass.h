@@ -1,16 +1,21 @@
 // What a second pass does to line integrals that it knows more of, from a first volume: frames in a
-// device's memory, as stacks of StackUse::kLineIntegrals, in place.
+// device's memory, as stacks of StackUse::kLineIntegrals, in place; and to volumes.
 //
 // Run checks what it is given with INVALID_ARGUMENT: a stack of another use, backend or shape.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/geometry/vec3.h"
 #include "kernels/ops/buffers.h"
 #include "kernels/ops/calibration.h"
+#include "kernels/ops/hounsfield.h"
 
 namespace isocenter::ops {
 
@@ -76,6 +81,86 @@ class RemoveScatter {
  private:
   virtual absl::Status DoRun(int64_t views, const ProjectionStack& scatter,
                              ProjectionStack& frames) = 0;
+};
+
+/// Neighbours in a model that differ by more are an edge; noise of bone in merged voxels does not.
+inline constexpr double kConeBeamEdgeHu = 100;
+/// Of the Gaussian that smooths what is found, in the model's voxels, and its taps to each side.
+inline constexpr double kConeBeamSigma = 1;
+inline constexpr int kConeBeamReach = 3;
+/// Less than this share of the Gaussian's weight without an edge, and less is taken off.
+inline constexpr double kConeBeamLeastWeight = 0.05;
+
+/// Above the orbit's plane, in steps: where voxel (x, y, z) of a model lies is first + per_index ·
+/// (x, y, z), at least 0 and at most count - 2.
+struct ConeBeamHeights {
+  double first = 0;
+  Vec3 per_index;
+  int count = 2;
+};
+/// Of the voxels at a height, by how close they are to it: sums of weights, and of weighted squares
+/// of what was found.
+struct ConeBeamSums {
+  double squares = 0, weight = 0;
+};
+
+/// What a correction of the cone-beam artefact is made for: a model of an object on a grid of
+/// `merge` x `merge` x `merge_slices` voxels of a volume in one, with `more_below` slices before
+/// the volume's first.
+struct ConeBeamSpec {
+  int merge = 1, merge_slices = 1, more_below = 0;  // 1 or more, but for the last: 0 or more
+  /// Voxels below the first are nothing, those from the second to below the third are water.
+  double air_hu = -700, tissue_hu = -200, bone_hu = 250;
+  HounsfieldScale scale;
+  /// Of each column of the model, [y][x]: slices between which it is known, and which are the
+  /// volume's. None: first > last.
+  std::vector<int> first, last;
+  ConeBeamHeights heights;
+};
+
+/// The cone-beam artefact of a model of an object, and the volume without it. In turn. Errors:
+/// INVALID_ARGUMENT (grids that do not belong together, volumes of another backend, shares of other
+/// heights), a device's.
+class ConeBeamArtefact {
+ public:
+  explicit ConeBeamArtefact(ConeBeamSpec spec) : spec_(std::move(spec)) {}
+  virtual ~ConeBeamArtefact() = default;
+
+  /// Attenuation in 1/mm of the volume's HU, by tissue: the means of merged voxels. Where a column
+  /// is not known it is as where it last is; nothing where it never is.
+  absl::Status MakeModel(const VolumeBuffer& volume, VolumeBuffer& model);
+  /// Of the known voxels of some columns, those that have `least` or more. Waits.
+  absl::StatusOr<int64_t> CountDense(std::span<const int> columns, double least,
+                                     const VolumeBuffer& model);
+  /// The model becomes what its `reconstructed` line integrals, in HU, have beside it: the Gaussian
+  /// mean of the difference, of voxels that are known and whose 3 x 3 x 3 neighbours are alike.
+  /// `reconstructed` is overwritten. Returns what was found at each height. Waits.
+  absl::StatusOr<std::vector<ConeBeamSums>> Find(VolumeBuffer& model, VolumeBuffer& reconstructed);
+  /// What is left when of what was `found` at each height a share is kept.
+  struct Kept {
+    double squares = 0, most = 0;  // of the known voxels
+  };
+  /// Between two heights shares are linear. Waits.
+  absl::StatusOr<Kept> Keep(std::span<const float> shares, VolumeBuffer& found);
+  /// Takes the artefact, trilinear between the model's voxels and constant beyond them, off a
+  /// volume in HU.
+  absl::Status TakeOff(const VolumeBuffer& artefact, VolumeBuffer& volume);
+
+ protected:
+  const ConeBeamSpec& spec() const { return spec_; }
+
+ private:
+  absl::Status CheckModel(const VolumeBuffer& model) const;
+  absl::Status CheckBoth(const VolumeBuffer& volume, const VolumeBuffer& model) const;
+  virtual absl::Status DoMakeModel(const VolumeBuffer& volume, VolumeBuffer& model) = 0;
+  virtual absl::StatusOr<int64_t> DoCountDense(std::span<const int> columns, double least,
+                                               const VolumeBuffer& model) = 0;
+  virtual absl::StatusOr<std::vector<ConeBeamSums>> DoFind(VolumeBuffer& model,
+                                                           VolumeBuffer& reconstructed) = 0;
+  virtual absl::StatusOr<Kept> DoKeep(std::span<const float> shares, VolumeBuffer& found) = 0;
+  virtual absl::Status DoTakeOff(const VolumeBuffer& artefact, VolumeBuffer& volume) = 0;
+
+  const ConeBeamSpec spec_;
 };
 
 }  // namespace isocenter::ops

@@ -42,5 +42,6 @@ std::unique_ptr<ops::RemoveScatter> NewRemoveScatter(const ops::Calibration& cal
 /// Errors: INVALID_ARGUMENT (ops::CheckRings).
 absl::StatusOr<std::unique_ptr<ops::RemoveRings>> NewRemoveRings(const ops::RingSpec& spec);
 std::unique_ptr<ops::RemoveStripes> NewRemoveStripes();
+std::unique_ptr<ops::ConeBeamArtefact> NewConeBeamArtefact(const ops::ConeBeamSpec& spec);
 
 }  // namespace isocenter::reference

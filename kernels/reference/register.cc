@@ -63,6 +63,9 @@ void Register(ops::Registry& registry) {
   registry.trace.Add("reference", "plain", [](ops::Session&) { return NewInterpolateTrace(); });
   registry.bone.Add("reference", "plain", plain(NewCorrectBone));
   registry.remove_scatter.Add("reference", "plain", plain(NewRemoveScatter));
+  registry.cone_beam.Add("reference", "plain", [](ops::Session&, const ops::ConeBeamSpec& spec) {
+    return NewConeBeamArtefact(spec);
+  });
   registry.rings.Add("reference", "plain",
                      [](ops::Session&, const ops::RingSpec& spec) { return NewRemoveRings(spec); });
   registry.stripes.Add("reference", "plain", [](ops::Session&) { return NewRemoveStripes(); });

@@ -283,6 +283,32 @@ TEST_P(WorkspaceTest, OperationsOfASecondPassTakeWhatTheyState) {
                });
 }
 
+TEST_P(WorkspaceTest, TheConeBeamArtefactTakesWhatItStates) {
+  const auto factory = AllMethods().cone_beam.Find(GetParam());
+  if (absl::IsNotFound(factory.status())) {
+    GTEST_SKIP() << GetParam() << " leaves the cone-beam artefact to the host";
+  }
+  ops::ConeBeamSpec spec{.heights = {.per_index = {0, 0, 1}, .count = kGrid.nz + 1}};
+  spec.first.assign(size_t(kGrid.nx) * kGrid.ny, 0);
+  spec.last.assign(spec.first.size(), kGrid.nz - 1);
+  std::vector<int> columns(spec.first.size());
+  for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<int>(i);
+  const int64_t reconstruction = OpenDevice(GetParam())->VolumeBytes(kGrid);
+  ExpectEnough(GetParam(), Stated(GetParam(), *factory, spec) + reconstruction,
+               [&](auto& session, auto&, auto&, auto& volume) -> absl::Status {
+                 const auto operation = (*factory)(session, spec);
+                 if (!operation.ok()) return operation.status();
+                 const auto made = NewVolume(session, kGrid);
+                 absl::Status status = (*operation)->MakeModel(*made, volume);
+                 status.Update((*operation)->CountDense(columns, 0.01, volume).status());
+                 status.Update((*operation)->Find(volume, *made).status());
+                 const std::vector<float> shares(spec.heights.count, 0.5F);
+                 status.Update((*operation)->Keep(shares, volume).status());
+                 status.Update((*operation)->TakeOff(volume, *made));
+                 return status;
+               });
+}
+
 TEST_P(WorkspaceTest, RingsTakeWhatTheyState) {
   if (absl::IsNotFound(AllMethods().rings.Find(GetParam()).status())) {
     GTEST_SKIP() << GetParam() << " takes no rings off";

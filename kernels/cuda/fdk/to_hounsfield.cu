@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/cuda/device/hinges.cuh"
 #include "kernels/cuda/fdk/methods.h"
 
 namespace isocenter::cuda {
@@ -11,11 +12,7 @@ __global__ void ToHounsfieldKernel(float* volume, int64_t voxels, float scale,
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < voxels;
        i += stride) {
     const float measured = fmaf(volume[i], scale, -1000.f);
-    float hounsfield = fmaf(measured, hinges.slope, hinges.offset);
-    for (int k = 0; k < hinges.count; ++k) {
-      hounsfield = fmaf(hinges.turn[k], fmaxf(0.f, measured - hinges.at[k]), hounsfield);
-    }
-    volume[i] = isfinite(measured) ? hounsfield : -1000.f;
+    volume[i] = isfinite(measured) ? At(hinges, measured) : -1000.f;
   }
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/cuda/device/session_copies.h"
 #include "kernels/cuda/iterative/arithmetic_kernels.cuh"
 #include "kernels/cuda/iterative/methods.h"
+#include "kernels/cuda/iterative/sums.h"
 #include "kernels/ops/check.h"
 
 namespace isocenter::cuda {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/iterative/block_sum.cuh"
-#include "kernels/ops/hounsfield.h"
+#include "kernels/cuda/device/block_sum.cuh"
+#include "kernels/cuda/device/hinges.cuh"
 
 namespace isocenter::cuda {
 
@@ -62,13 +62,7 @@ struct ClampBelowOp {
 struct BendOp {
   static constexpr int kReads = kY;
   ops::HounsfieldHinges hinges;
-  __device__ float operator()(float, float, float y) const {
-    float value = fmaf(y, hinges.slope, hinges.offset);
-    for (int k = 0; k < hinges.count; ++k) {
-      value = fmaf(hinges.turn[k], fmaxf(0.f, y - hinges.at[k]), value);
-    }
-    return value;
-  }
+  __device__ float operator()(float, float, float y) const { return At(hinges, y); }
 };
 
 /// Four elements at a time, since memory is what bounds it. Operands may be the same array.

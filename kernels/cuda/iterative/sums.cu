@@ -1,4 +1,4 @@
-#include "kernels/cuda/iterative/block_sum.cuh"
+#include "kernels/cuda/device/block_sum.cuh"
 #include "kernels/cuda/iterative/sums.h"
 
 namespace isocenter::cuda {

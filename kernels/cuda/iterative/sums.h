@@ -7,8 +7,6 @@
 
 namespace isocenter::cuda {
 
-/// Threads of the kernels that leave partial sums.
-inline constexpr int kSumThreads = 256;
 /// The most thread blocks of one sum: the same on every device, so that its order is.
 inline constexpr int kMostPartialSums = 2048;
 

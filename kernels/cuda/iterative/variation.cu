@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/cuda/iterative/methods.h"
+#include "kernels/cuda/iterative/sums.h"
 #include "kernels/cuda/iterative/variation_kernels.cuh"
 #include "kernels/ops/check.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/iterative/block_sum.cuh"
+#include "kernels/cuda/device/block_sum.cuh"
 
 namespace isocenter::cuda {
 

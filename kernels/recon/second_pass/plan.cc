@@ -7,6 +7,7 @@
 #include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/line_converter.h"
+#include "kernels/recon/second_pass/cone_beam/cone_beam_on_device.h"
 #include "kernels/recon/second_pass/metal_evidence.h"
 #include "kernels/recon/second_pass/motion_pass.h"
 #include "kernels/recon/second_pass/scatter_removal.h"
@@ -124,7 +125,7 @@ absl::Status CountConeBeamBytes(const ops::Registry& registry, const ops::Device
                                 SecondPassPlan& plan) {
   ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,
                        SecondPassMethods::Find(registry, device.backend()));
-  const ConeBeamPlan& cone_beam = *plan.cone_beam;
+  ConeBeamPlan& cone_beam = *plan.cone_beam;
   const Detector& detector = cone_beam.model.acquisition.detector;
   const Shape3 stack{cone_beam.chunk_views, detector.rows, detector.columns};
   const ops::Extents extents{.stack = stack, .grid = cone_beam.model.grid};
@@ -134,6 +135,10 @@ absl::Status CountConeBeamBytes(const ops::Registry& registry, const ops::Device
       {"model's projections", device.ProjectionStackBytes(stack, ops::StackUse::kProjections)});
   parts.push_back({"model's projector", methods.project.WorkspaceBytes(device, extents) +
                                             methods.arithmetic.WorkspaceBytes(device, extents)});
+  if (const auto more = ConeBeamOnDeviceParts(cone_beam, plan.grid, registry, device)) {
+    cone_beam.on_device = TotalBytes(parts) + TotalBytes(*more) <= device.limits().memory_bytes;
+    if (cone_beam.on_device) parts.insert(parts.end(), more->begin(), more->end());
+  }
   const int64_t bytes = TotalBytes(parts);
   if (bytes > device.limits().memory_bytes) {
     return absl::ResourceExhaustedError(
@@ -197,11 +202,11 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
   const MemoryParts beside{
       {"line integrals", lines},
       {"larger chunks of frames", more_frames},
-      {"volume that is corrected", VolumeBytes(plan.grid)},
+      {"volume that is corrected", KeepsVolume(plan) ? VolumeBytes(plan.grid) : 0},
       {"metal", metal},
       {"bone", bone},
       {"scatter", plan.scatter ? ScatterBytes(*plan.scatter) : 0},
-      {"cone-beam artefact", plan.cone_beam ? ConeBeamHostBytes(*plan.cone_beam) : 0},
+      {"cone-beam artefact", plan.cone_beam ? ConeBeamHostBytes(*plan.cone_beam, plan.grid) : 0},
       {"search for motion", plan.motion_bytes},
       {"self-calibration", plan.calibration_bytes},
       {"weights of the second pass", weights}};

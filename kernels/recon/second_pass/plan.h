@@ -44,6 +44,11 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
                                                   std::span<const ops::Device* const> devices,
                                                   Arrival arrival = Arrival::kComplete);
 
+/// Whether the volume that is corrected is in host memory; else it stays on the first device.
+inline bool KeepsVolume(const SecondPassPlan& plan) {
+  return NeedsLines(plan.settings) || !plan.cone_beam || !plan.cone_beam->on_device;
+}
+
 /// Sweeps of all voxels through all views after the first volume, for predicting time.
 int SweepsOf(const SecondPassSettings& settings);
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <deque>
 #include <functional>
 #include <future>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,6 +24,7 @@
 #include "kernels/recon/second_pass/scatter_pass.h"
 #include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
+#include "kernels/recon/second_pass/staged_copies.h"
 #include "kernels/recon/second_pass/stripe_correction.h"
 #include "kernels/recon/second_pass/volume_memory.h"
 #include "kernels/recon/self_calibration/calibration_pass.h"
@@ -93,6 +92,7 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> CorrectBone();
   absl::StatusOr<bool> Reconstruct();
   absl::StatusOr<bool> PutMetalBack();
+  void OpenConeBeam();
   absl::StatusOr<bool> ModelConeBeam();
   absl::StatusOr<bool> FindConeBeamArtefact();
   absl::StatusOr<bool> TakeOffConeBeamArtefact();
@@ -137,7 +137,8 @@ class SecondPass final : public Refinement {
   const ops::Registry& registry_;
   const std::vector<ops::Device*> devices_;
   std::unique_ptr<LineStore> store_;
-  /// [z][y][x]: the volume so far in HU, and between two reconstructions what is made of it.
+  /// [z][y][x]: the volume so far in HU, and between two reconstructions what is made of it. None:
+  /// the cone-beam pass has it on its device.
   std::optional<VolumeMemory> volume_;
   std::optional<VolumeMemory> metal_;  // HU of FindMetal; none: not asked for
   std::unique_ptr<MetalEvidence> evidence_;
@@ -173,9 +174,11 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
   ops::Device& device = *devices[0];
   ISO_ASSIGN_OR_RETURN(self->store_, LineStore::Create(plan, registry, device));
   // Without lines nothing is reconstructed into it.
-  ISO_ASSIGN_OR_RETURN(
-      self->volume_,
-      VolumeMemory::Create(plan.grid, NeedsLines(plan.settings) ? &device : nullptr));
+  if (KeepsVolume(plan)) {
+    ISO_ASSIGN_OR_RETURN(
+        self->volume_,
+        VolumeMemory::Create(plan.grid, NeedsLines(plan.settings) ? &device : nullptr));
+  }
   if (plan.settings.metal) {
     ISO_ASSIGN_OR_RETURN(self->metal_, VolumeMemory::Create(plan.grid, &device));
   }
@@ -210,25 +213,12 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   }
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the first volume", hounsfield.shape(), plan_.grid.shape()));
-  ThreadPool threads(HostThreads());
-  std::vector<int> illegal(plan_.grid.nz);  // whether a slice has values that are not finite
-  threads.ParallelFor(plan_.grid.nz, [&](int64_t z, int) {
-    const std::span<const float> from = hounsfield.slices(z, 1).span();
-    float* const to = volume().slices(z, 1).data();
-    // All are looked at, several at once.
-    int found = 0;
-    for (size_t i = 0; i < from.size(); ++i) {
-      to[i] = from[i];
-      found |= std::abs(from[i]) <= std::numeric_limits<float>::max() ? 0 : 1;
-    }
-    illegal[z] = found;
-  });
-  for (int z = 0; z < plan_.grid.nz; ++z) {
-    if (illegal[z] == 0) continue;
-    const auto finite = [](float value) { return std::isfinite(value); };
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the first volume has a value of ",
-        *std::ranges::find_if_not(hounsfield.slices(z, 1).span(), finite), " HU; legal is finite"));
+  if (volume_) {
+    ThreadPool threads(HostThreads());
+    ISO_RETURN_IF_ERROR(CopyFinite(hounsfield, threads, volume()));
+  } else {
+    OpenConeBeam();
+    ISO_RETURN_IF_ERROR(cone_beam_->Upload(hounsfield));
   }
   store_->Close();
   started_ = true;
@@ -489,16 +479,25 @@ absl::StatusOr<bool> SecondPass::PutMetalBack() {
   });
 }
 
+void SecondPass::OpenConeBeam() {
+  cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_, HostThreads());
+}
+
 absl::StatusOr<bool> SecondPass::ModelConeBeam() {
+  const auto matrices = store_->Matrices(0, plan_.views());
   if (cone_beam_ == nullptr) {
     ISO_RETURN_IF_ERROR(CollectTrace());
     stripes_.reset();
     removal_.reset();
     correction_.reset();
-    cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_, HostThreads());
+    OpenConeBeam();
+    if (plan_.cone_beam->on_device) ISO_RETURN_IF_ERROR(cone_beam_->Upload(volume()));
   }
-  return OnHost(
-      [this] { return cone_beam_->MakeModel(volume(), store_->Matrices(0, plan_.views())); });
+  if (!plan_.cone_beam->on_device) {
+    return OnHost([this, matrices] { return cone_beam_->MakeModel(volume(), matrices); });
+  }
+  ISO_RETURN_IF_ERROR(cone_beam_->MakeModelOnDevice(matrices));
+  return true;
 }
 
 absl::StatusOr<bool> SecondPass::FindConeBeamArtefact() {
@@ -508,7 +507,10 @@ absl::StatusOr<bool> SecondPass::FindConeBeamArtefact() {
 }
 
 absl::StatusOr<bool> SecondPass::TakeOffConeBeamArtefact() {
-  return OnHost([this] { return cone_beam_->TakeOff(volume()); });
+  if (!plan_.cone_beam->on_device) return OnHost([this] { return cone_beam_->TakeOff(volume()); });
+  ISO_RETURN_IF_ERROR(cone_beam_->TakeOffOnDevice());
+  if (volume_) ISO_RETURN_IF_ERROR(cone_beam_->Download(volume()));
+  return true;
 }
 
 absl::StatusOr<bool> SecondPass::LookForMotion() {
@@ -531,6 +533,7 @@ absl::Status SecondPass::Read(HostView3<float> hounsfield) {
   }
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", hounsfield.shape(), plan_.grid.shape()));
+  if (!volume_) return cone_beam_->Download(hounsfield);
   ThreadPool threads(HostThreads());
   threads.ParallelFor(plan_.grid.nz, [&](int64_t z, int) {
     const std::span<const float> made = volume().slices(z, 1).span();

@@ -7,26 +7,21 @@
 #include <span>
 #include <vector>
 
-#include "kernels/geometry/orbit_axis.h"
+#include "kernels/ops/second_pass.h"
 #include "kernels/recon/second_pass/cone_beam/cone_beam_shares.h"
 
 namespace isocenter::recon {
 namespace {
 
-// Neighbours that differ by more are an edge; noise of bone in merged voxels does not.
-constexpr double kEdgeHu = 100;
-constexpr double kSigma = 1;  // of the Gaussian, in the model's voxels
-constexpr int kReach = 3;     // of its taps to each side
-// Less than this share of the Gaussian's weight without an edge, and less is taken off.
-constexpr float kLeastWeight = 0.05F;
-
+constexpr int kReach = ops::kConeBeamReach;
 constexpr int kTaps = 2 * kReach + 1;
 
 std::array<float, kTaps> Taps() {
   std::array<float, kTaps> taps{};
   float sum = 0;
   for (int i = -kReach; i <= kReach; ++i) {
-    taps[i + kReach] = static_cast<float>(std::exp(-0.5 * i * i / (kSigma * kSigma)));
+    taps[i + kReach] =
+        static_cast<float>(std::exp(-0.5 * i * i / (ops::kConeBeamSigma * ops::kConeBeamSigma)));
     sum += taps[i + kReach];
   }
   for (float& tap : taps) tap /= sum;
@@ -121,7 +116,7 @@ void WeighDifference(const ConeBeamPlan& plan, const SeenSlices& seen, HostView3
   const size_t pixels = size_t(grid.nx) * grid.ny;
   const double water = plan.model.hounsfield.mu_water_per_mm;
   const auto to_hu = static_cast<float>(1000 / water);
-  const auto edge = static_cast<float>(kEdgeHu / 1000 * water);
+  const auto edge = static_cast<float>(ops::kConeBeamEdgeHu / 1000 * water);
   threads.ParallelFor(grid.nz, [&](int64_t z, int) {
     const std::span<float> weights(&scratch(z, 0, 0), pixels);
     const std::span<float> weighted(&reconstructed(z, 0, 0), pixels);
@@ -151,6 +146,7 @@ void SmoothAcrossSlices(int z, HostView3<const float> weighted, HostView3<const 
     }
     return rows;
   };
+  constexpr auto kLeastWeight = static_cast<float>(ops::kConeBeamLeastWeight);
   std::vector<float> weight(nx), sum(nx);
   for (int y = 0; y < shape.middle; ++y) {
     WeightedMean(around(weights, y), nx, weight.data());
@@ -219,14 +215,13 @@ ConeBeamFindings FindArtefact(const ConeBeamPlan& plan, const SeenSlices& seen, 
                               HostView3<float> model, HostView3<float> reconstructed,
                               HostView3<float> scratch) {
   const VolumeGrid& grid = plan.model.grid;
-  const Vec3 axis = OrbitAxis(plan.model.acquisition.trajectory).value_or(Vec3{0, 0, 1});
   WeighDifference(plan, seen, model, threads, reconstructed, scratch);
-  std::vector<ConeBeamShares> of_slices(grid.nz, ConeBeamShares(plan, axis));
+  std::vector<ConeBeamShares> of_slices(grid.nz, ConeBeamShares::Of(plan));
   threads.ParallelFor(grid.nz, [&](int64_t z, int) {
     SmoothAcrossSlices(static_cast<int>(z), reconstructed, scratch, model, of_slices[z]);
   });
   // Slice after slice: the same sum with any number of threads.
-  ConeBeamShares shares(plan, axis);
+  ConeBeamShares shares = ConeBeamShares::Of(plan);
   for (const ConeBeamShares& slice : of_slices) shares.Add(slice);
   ConeBeamFindings findings{.unsure_hu = shares.Choose()};
   std::vector<Left> left(grid.nz);

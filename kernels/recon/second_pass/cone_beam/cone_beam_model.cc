@@ -130,28 +130,41 @@ void MakeConeBeamModel(const ConeBeamPlan& plan, const VolumeGrid& grid,
   });
 }
 
-double CutShare(const ConeBeamPlan& plan, const SeenSlices& seen, HostView3<const float> model) {
+ModelSides FindSides(const ConeBeamPlan& plan, const SeenSlices& seen) {
   const VolumeGrid& grid = plan.model.grid;
-  const double half_water = 0.5 * plan.model.hounsfield.mu_water_per_mm;
   const auto known = [&](int x, int y) {
     if (x < 0 || y < 0 || x >= grid.nx || y >= grid.ny) return false;
     const size_t column = size_t(y) * grid.nx + x;
     return seen.first[column] <= seen.last[column];
   };
-  int64_t border = 0, object = 0;
+  ModelSides sides;
   for (int y = 0; y < grid.ny; ++y) {
     for (int x = 0; x < grid.nx; ++x) {
       const bool inside = known(x - kBorder, y) && known(x + kBorder, y) && known(x, y - kBorder) &&
                           known(x, y + kBorder);
       if (inside || !known(x, y)) continue;
-      const size_t column = size_t(y) * grid.nx + x;
-      for (int z = seen.first[column]; z <= seen.last[column]; ++z) {
-        ++border;
-        if (model(z, y, x) >= half_water) ++object;
-      }
+      const int column = y * grid.nx + x;
+      sides.columns.push_back(column);
+      sides.voxels += seen.last[column] - seen.first[column] + 1;
     }
   }
-  return border == 0 ? 0 : static_cast<double>(object) / static_cast<double>(border);
+  return sides;
+}
+
+double LeastOfObject(const ConeBeamPlan& plan) {
+  return 0.5 * plan.model.hounsfield.mu_water_per_mm;
+}
+
+int64_t CountCut(const ConeBeamPlan& plan, const SeenSlices& seen, const ModelSides& sides,
+                 HostView3<const float> model) {
+  const double least = LeastOfObject(plan);
+  int64_t object = 0;
+  for (const int column : sides.columns) {
+    for (int z = seen.first[column]; z <= seen.last[column]; ++z) {
+      if ((&model(z, 0, 0))[column] >= least) ++object;
+    }
+  }
+  return object;
 }
 
 }  // namespace isocenter::recon

@@ -30,8 +30,22 @@ void MakeConeBeamModel(const ConeBeamPlan& plan, const VolumeGrid& grid,
                        const ops::HounsfieldScale& scale, HostView3<const float> volume,
                        const SeenSlices& seen, ThreadPool& threads, HostView3<float> model);
 
-/// Where what is known ends sideways, at the rim of the field of view or the sides of the grid: the
-/// share of the voxels there in which the object goes on (half of water's attenuation or more).
-double CutShare(const ConeBeamPlan& plan, const SeenSlices& seen, HostView3<const float> model);
+/// Where what is known ends sideways, at the rim of the field of view or the sides of the grid:
+/// columns, and how many of their voxels are known.
+struct ModelSides {
+  std::vector<int> columns;
+  int64_t voxels = 0;
+
+  /// The share of those in which the object goes on.
+  double Cut(int64_t object) const {
+    return voxels == 0 ? 0 : static_cast<double>(object) / static_cast<double>(voxels);
+  }
+};
+ModelSides FindSides(const ConeBeamPlan& plan, const SeenSlices& seen);
+/// An object has half of water's attenuation or more.
+double LeastOfObject(const ConeBeamPlan& plan);
+/// Known voxels of the sides in which the object goes on.
+int64_t CountCut(const ConeBeamPlan& plan, const SeenSlices& seen, const ModelSides& sides,
+                 HostView3<const float> model);
 
 }  // namespace isocenter::recon

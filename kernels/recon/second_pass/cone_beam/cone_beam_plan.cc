@@ -8,6 +8,7 @@
 #include "kernels/base/units.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/geometry/orbit_axis.h"
+#include "kernels/recon/second_pass/staged_copies.h"
 
 namespace isocenter::recon {
 namespace {
@@ -99,12 +100,20 @@ absl::StatusOr<ConeBeamPlan> MakeConeBeamPlan(const ReconstructionPlan& first,
   return plan;
 }
 
-int64_t ConeBeamHostBytes(const ConeBeamPlan& plan) {
+int64_t ConeBeamLockedBytes(const ConeBeamPlan& plan, const VolumeGrid& volume) {
   const Detector& detector = plan.model.acquisition.detector;
   const int64_t chunk = int64_t{detector.columns} * detector.rows * plan.chunk_views *
                         static_cast<int64_t>(sizeof(float));
-  // The model, its reconstruction and the weights; a chunk of its lines.
-  return 3 * VolumeBytes(plan.model.grid) + chunk + plan.model.host_bytes;
+  if (!plan.on_device) return chunk;
+  return std::max(
+      {chunk, StagedCopies::LeastBytes(volume), StagedCopies::LeastBytes(plan.model.grid)});
+}
+
+int64_t ConeBeamHostBytes(const ConeBeamPlan& plan, const VolumeGrid& volume) {
+  // The model's reconstruction; without a device that does it the model and weights, too.
+  const int volumes = plan.on_device ? 1 : 3;
+  return volumes * VolumeBytes(plan.model.grid) + ConeBeamLockedBytes(plan, volume) +
+         plan.model.host_bytes;
 }
 
 }  // namespace isocenter::recon

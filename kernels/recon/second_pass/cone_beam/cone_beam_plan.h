@@ -22,6 +22,9 @@ struct ConeBeamPlan : PixelBins {
   // orbit's plane (on the side of the volume's last slice).
   double known_from_mm = 0, known_to_mm = 0;
   int chunk_views = 0;  // at most so many views are projected at once
+  // The first device has what it takes and room for the volume, which stays there; else the host
+  // models, finds and takes off.
+  bool on_device = false;
 };
 
 /// Errors: INVALID_ARGUMENT (slices that are turned by more than 10 degrees from the orbit's
@@ -30,7 +33,9 @@ absl::StatusOr<ConeBeamPlan> MakeConeBeamPlan(const ReconstructionPlan& first,
                                               const ops::Registry& registry,
                                               std::span<const ops::Device* const> devices);
 
+/// Page-locked, of the host: a chunk of lines, or slices on their way.
+int64_t ConeBeamLockedBytes(const ConeBeamPlan& plan, const VolumeGrid& volume);
 /// Of the host, beside the volume that is corrected.
-int64_t ConeBeamHostBytes(const ConeBeamPlan& plan);
+int64_t ConeBeamHostBytes(const ConeBeamPlan& plan, const VolumeGrid& volume);
 
 }  // namespace isocenter::recon

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/geometry/orbit_axis.h"
+
 namespace isocenter::recon {
 namespace {
 
@@ -27,27 +29,35 @@ ConeBeamShares::ConeBeamShares(const ConeBeamPlan& plan, Vec3 axis)
   const Vec3 base = grid.VoxelToWorld(0, 0, 0);
   const Vec3 dz = grid.VoxelToWorld(0, 0, 1) - base;
   const Vec3 up = (Dot(axis, dz) < 0 ? -1 / slice_mm_ : 1 / slice_mm_) * axis;
-  per_index_ = {Dot(up, grid.VoxelToWorld(1, 0, 0) - base),
-                Dot(up, grid.VoxelToWorld(0, 1, 0) - base), Dot(up, dz)};
+  const Vec3 per_index{Dot(up, grid.VoxelToWorld(1, 0, 0) - base),
+                       Dot(up, grid.VoxelToWorld(0, 1, 0) - base), Dot(up, dz)};
   const double corner = Dot(up, base);
-  const Vec3 span{per_index_.x * (grid.nx - 1), per_index_.y * (grid.ny - 1),
-                  per_index_.z * (grid.nz - 1)};
+  const Vec3 span{per_index.x * (grid.nx - 1), per_index.y * (grid.ny - 1),
+                  per_index.z * (grid.nz - 1)};
   const double lowest =
       std::floor(corner + std::min(0.0, span.x) + std::min(0.0, span.y) + std::min(0.0, span.z));
   const double highest =
       std::ceil(corner + std::max(0.0, span.x) + std::max(0.0, span.y) + std::max(0.0, span.z));
-  first_ = corner - lowest;
   orbit_ = -lowest;
   // One more, so that there is a next one everywhere.
-  heights_.resize(static_cast<size_t>(highest - lowest) + 2);
+  heights_ = {.first = corner - lowest,
+              .per_index = per_index,
+              .count = static_cast<int>(highest - lowest) + 2};
+  sums_.resize(heights_.count);
+  shares_.resize(heights_.count);
+}
+
+ConeBeamShares ConeBeamShares::Of(const ConeBeamPlan& plan) {
+  return {plan, OrbitAxis(plan.model.acquisition.trajectory).value_or(Vec3{0, 0, 1})};
 }
 
 template <typename Voxel>
 void ConeBeamShares::Visit(int y, int z, size_t voxels, Voxel voxel) const {
-  const double first = first_ + per_index_.y * y + per_index_.z * z;
-  const auto highest = static_cast<double>(heights_.size() - 2);
+  const Vec3& per_index = heights_.per_index;
+  const double first = heights_.first + per_index.y * y + per_index.z * z;
+  const double highest = heights_.count - 2;
   for (size_t x = 0; x < voxels; ++x) {
-    const double place = std::clamp(first + per_index_.x * static_cast<double>(x), 0.0, highest);
+    const double place = std::clamp(first + per_index.x * static_cast<double>(x), 0.0, highest);
     const auto lower = static_cast<int32_t>(place);
     voxel(x, lower, place - lower);
   }
@@ -59,10 +69,10 @@ void ConeBeamShares::Count(int y, int z, std::span<const float> weights,
   int32_t at = 0;
   double weight = 0, weight_above = 0, squares = 0, squares_above = 0;
   const auto add = [&] {
-    heights_[at].weight += weight - weight_above;
-    heights_[at].squares += squares - squares_above;
-    heights_[at + 1].weight += weight_above;
-    heights_[at + 1].squares += squares_above;
+    sums_[at].weight += weight - weight_above;
+    sums_[at].squares += squares - squares_above;
+    sums_[at + 1].weight += weight_above;
+    sums_[at + 1].squares += squares_above;
     weight = weight_above = squares = squares_above = 0;
   };
   Visit(y, z, found.size(), [&](size_t x, int32_t lower, double upper_share) {
@@ -79,42 +89,41 @@ void ConeBeamShares::Count(int y, int z, std::span<const float> weights,
   add();
 }
 
-void ConeBeamShares::Add(const ConeBeamShares& other) {
-  for (size_t i = 0; i < heights_.size(); ++i) {
-    heights_[i].weight += other.heights_[i].weight;
-    heights_[i].squares += other.heights_[i].squares;
+void ConeBeamShares::Add(std::span<const ops::ConeBeamSums> sums) {
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    sums_[i].weight += sums[i].weight;
+    sums_[i].squares += sums[i].squares;
   }
 }
 
 double ConeBeamShares::Choose() {
   double most = 0;
-  for (const Height& height : heights_) most = std::max(most, height.weight);
-  const Height* nearest = nullptr;
+  for (const ops::ConeBeamSums& height : sums_) most = std::max(most, height.weight);
+  const ops::ConeBeamSums* nearest = nullptr;
   double distance = 0;
-  for (size_t i = 0; i < heights_.size(); ++i) {
+  for (size_t i = 0; i < sums_.size(); ++i) {
     const double away = std::abs(static_cast<double>(i) - orbit_);
-    if (heights_[i].weight <= kLeastSeen * most || (nearest != nullptr && away >= distance))
-      continue;
-    nearest = &heights_[i];
+    if (sums_[i].weight <= kLeastSeen * most || (nearest != nullptr && away >= distance)) continue;
+    nearest = &sums_[i];
     distance = away;
   }
   if (nearest == nullptr) return 0;
   const double error = nearest->squares / nearest->weight;
   const double slope = plan_->radius_mm / plan_->source_mm;
-  for (size_t i = 0; i < heights_.size(); ++i) {
-    Height& height = heights_[i];
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    const ops::ConeBeamSums& height = sums_[i];
     if (height.squares <= 0) continue;
     const double artefact = std::max(0.0, 1 - error * height.weight / height.squares);
     const double above_mm = (static_cast<double>(i) - orbit_) * slice_mm_;
-    height.share = static_cast<float>(artefact * KnownShare(above_mm, plan_->known_to_mm, slope) *
-                                      KnownShare(-above_mm, -plan_->known_from_mm, slope));
+    shares_[i] = static_cast<float>(artefact * KnownShare(above_mm, plan_->known_to_mm, slope) *
+                                    KnownShare(-above_mm, -plan_->known_from_mm, slope));
   }
   return std::sqrt(error);
 }
 
 void ConeBeamShares::Apply(int y, int z, std::span<float> found) const {
   Visit(y, z, found.size(), [&](size_t x, int32_t lower, double upper_share) {
-    const float below = heights_[lower].share, above = heights_[lower + 1].share;
+    const float below = shares_[lower], above = shares_[lower + 1];
     found[x] *= below + static_cast<float>(upper_share) * (above - below);
   });
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/geometry/vec3.h"
+#include "kernels/ops/second_pass.h"
 #include "kernels/recon/second_pass/cone_beam/cone_beam_plan.h"
 
 namespace isocenter::recon {
@@ -24,31 +25,35 @@ class ConeBeamShares {
   /// `axis`: the orbit's, through the isocentre; its sign does not matter.
   ConeBeamShares(const ConeBeamPlan& plan, Vec3 axis);
 
+  /// Of the orbit's axis.
+  static ConeBeamShares Of(const ConeBeamPlan& plan);
+
+  const ops::ConeBeamHeights& heights() const { return heights_; }
   /// Row y of slice z of the model: `weights`, how sure what is `found` is, 0 to 1.
   void Count(int y, int z, std::span<const float> weights, std::span<const float> found);
   /// What others of the same plan and axis have counted.
-  void Add(const ConeBeamShares& other);
+  void Add(const ConeBeamShares& other) { Add(other.sums_); }
+  /// What others have counted, of each height.
+  void Add(std::span<const ops::ConeBeamSums> sums);
   /// Once, after all have been counted. Returns N. Where the plane is outside of the model, the
   /// height that is nearest to it stands for it, and too little is taken off.
   double Choose();
   /// What was found in a row, times its shares (0 to 1).
   void Apply(int y, int z, std::span<float> found) const;
+  /// Of each height.
+  std::span<const float> shares() const { return shares_; }
 
  private:
-  struct Height {
-    double squares = 0, weight = 0;
-    float share = 0;
-  };
   /// Of a row's voxels in turn: which height is next below, and the share of the one above it.
   template <typename Voxel>
   void Visit(int y, int z, size_t voxels, Voxel voxel) const;
 
   const ConeBeamPlan* plan_;
   double slice_mm_ = 0;  // between two heights
-  Vec3 per_index_;       // of heights, as of one voxel
-  double first_ = 0;     // of voxel (0, 0, 0)
   double orbit_ = 0;     // where the orbit's plane is
-  std::vector<Height> heights_;
+  ops::ConeBeamHeights heights_;
+  std::vector<ops::ConeBeamSums> sums_;
+  std::vector<float> shares_;
 };
 
 }  // namespace isocenter::recon

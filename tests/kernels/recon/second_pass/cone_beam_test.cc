@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -122,10 +123,11 @@ SmallScan WithAir(SmallScan scan) {
 }
 
 absl::StatusOr<SecondPassPlan> PlanOf(const SmallScan& scan, const SecondPassSettings& settings,
-                                      ops::Device& device) {
+                                      ops::Device& device,
+                                      const ops::Registry& registry = TestRegistry()) {
   const ops::Device* const devices[] = {&device};
   return MakeSecondPassPlan(scan.acquisition, scan.grid, {.mu_water_per_mm = kMuWater}, settings,
-                            TestRegistry(), devices);
+                            registry, devices);
 }
 
 struct Outcome {
@@ -133,11 +135,12 @@ struct Outcome {
   std::vector<std::string> findings;
 };
 
-Outcome Twice(const SmallScan& scan, const SecondPassPlan& plan, ops::Device& device) {
+Outcome Twice(const SmallScan& scan, const SecondPassPlan& plan, ops::Device& device,
+              const ops::Registry& registry = TestRegistry()) {
   ops::Device* const devices[] = {&device};
   Outcome outcome{std::vector<float>(scan.grid.voxels()), {}};
   const absl::Status status =
-      ReconstructTwice(plan, TestRegistry(), devices, scan.raw(),
+      ReconstructTwice(plan, registry, devices, scan.raw(),
                        {outcome.volume.data(), scan.grid.shape()}, {}, &outcome.findings);
   EXPECT_TRUE(status.ok()) << status;
   return outcome;
@@ -154,6 +157,67 @@ TEST(ConeBeamPass, BackendsAgreeAndSayWhatTheyTookOff) {
     EXPECT_THAT(outcomes.back().findings, ElementsAre(HasSubstr("cone-beam artefact: ")));
   }
   EXPECT_LT(LargestDifference(outcomes[0].volume, outcomes[1].volume), 0.1);
+}
+
+// One device, with the host's arithmetic and with its own: alone, and where the volume comes from
+// metal's correction and goes on to it.
+TEST(ConeBeamPass, ADeviceDoesWhatTheHostDoes) {
+  const SmallScan scan = WithAir(MakeSmallScan());
+  ops::Registry without = TestRegistry();
+  without.cone_beam = {};
+  const auto device = OpenDevice("reference");
+  for (const bool metal : {false, true}) {
+    SecondPassSettings settings{.cone_beam = true};
+    if (metal) settings.metal.emplace().trace_margin_px = 1;
+    const auto on_device = PlanOf(scan, settings, *device);
+    const auto on_host = PlanOf(scan, settings, *device, without);
+    ASSERT_TRUE(on_device.ok() && on_host.ok()) << on_device.status() << on_host.status();
+    EXPECT_TRUE(on_device->cone_beam->on_device);
+    EXPECT_FALSE(on_host->cone_beam->on_device);
+    EXPECT_LT(on_device->host_bytes, on_host->host_bytes);
+    const Outcome got = Twice(scan, *on_device, *device);
+    const Outcome expected = Twice(scan, *on_host, *device, without);
+    EXPECT_LT(LargestDifference(got.volume, expected.volume), 0.002) << metal;
+    EXPECT_EQ(got.findings, expected.findings);
+  }
+}
+
+TEST(ConeBeamPass, TheHostDoesWhatADeviceHasNoRoomFor) {
+  SmallScan scan = MakeSmallScan();
+  scan.grid = CenteredGrid(32, 32, 30, {4, 4, 4});  // larger than what frames need
+  const auto ample = OpenDevice("reference");
+  const auto plan = PlanOf(scan, {.cone_beam = true}, *ample);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_TRUE(plan->cone_beam->on_device);
+  bool by_host = false;
+  for (int64_t limit = plan->peak_bytes; !by_host; limit -= limit / 20) {
+    const auto device = OpenDevice("reference", limit);
+    const auto smaller = PlanOf(scan, {.cone_beam = true}, *device);
+    ASSERT_TRUE(smaller.ok()) << smaller.status();
+    EXPECT_LE(smaller->peak_bytes, limit);
+    by_host = !smaller->cone_beam->on_device;
+  }
+}
+
+TEST(ConeBeamPass, RefusesAVolumeThatIsNotFinite) {
+  const SmallScan scan = WithAir(MakeSmallScan());
+  for (const std::string backend : {"reference", "cpu"}) {
+    const auto device = OpenDevice(backend);
+    ops::Device* const devices[] = {device.get()};
+    const auto plan = PlanOf(scan, {.cone_beam = true}, *device);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    const auto pass = NewSecondPass(*plan, TestRegistry(), devices);
+    ASSERT_TRUE(pass.ok()) << pass.status();
+    for (int view = 0; view < plan->views(); view += plan->chunk_views) {
+      const int count = std::min(plan->chunk_views, plan->views() - view);
+      ASSERT_TRUE((*pass)->Push(scan.raw().views(view, count), {}, {}).ok());
+    }
+    std::vector<float> volume(scan.grid.voxels());
+    volume[7] = std::nanf("");
+    const absl::Status status = (*pass)->Start({volume.data(), scan.grid.shape()});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("has a value of nan HU"));
+  }
 }
 
 // The cpu device has no byte more than it is opened with.

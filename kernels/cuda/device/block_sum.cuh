@@ -1,11 +1,13 @@
 // The sum over the threads of a block, in a fixed order.
 #pragma once
 
-#include "kernels/cuda/iterative/sums.h"
-
 namespace isocenter::cuda {
 
-/// By all kSumThreads threads of a block; thread 0 gets the sum. Once per kernel.
+/// Threads of the kernels that sum.
+inline constexpr int kSumThreads = 256;
+
+/// By all kSumThreads threads of a block, which have synchronized since they last did; thread 0
+/// gets the sum.
 __device__ inline double BlockSum(double value) {
   __shared__ double warps[kSumThreads / 32];
   const auto sum_lanes = [&] {
