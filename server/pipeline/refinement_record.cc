@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/phases/phase_order.h"
 #include "kernels/recon/motion/find_motion.h"
 #include "kernels/recon/self_calibration/self_calibration.h"
 #include "server/pipeline/facts.h"
@@ -215,14 +216,17 @@ absl::Status CheckGates(const recon::Acquisition& scan, const RefinementRequest&
                        .frames = static_cast<int>(gate->chosen.views.size()),
                        .largest_gap_deg = RadiansToDegrees(gate->largest_gap),
                        .cycle_seconds = MeanCycle(scan.phases, job.facts.acquisition_seconds)};
+  const auto warn = [&job](std::string text) {
+    job.warnings.push_back({jobs::WarningKind::kPhaseGap, std::nullopt, text});
+    job.result.warnings.push_back(std::move(text));
+  };
+  if (auto disorder = PhaseOrderText(scan.phases)) warn(*std::move(disorder));
   if (recon::HasLargeGap(*gate)) {
-    job.warnings.push_back(
-        {jobs::WarningKind::kPhaseGap, std::nullopt,
-         absl::StrFormat("phase %g: %d of %d frames are in its window, and none of them was taken "
-                         "in %.1f degrees of the arc; expected are at most %g: expect streaks",
-                         gated->window.centre, job.refinement.phase->frames, frames,
-                         job.refinement.phase->largest_gap_deg, recon::kLargeGapDeg)});
-    job.result.warnings.push_back(job.warnings.back().text);
+    warn(
+        absl::StrFormat("phase %g: %d of %d frames are in its window, and none of them was taken "
+                        "in %.1f degrees of the arc; expected are at most %g: expect streaks",
+                        gated->window.centre, job.refinement.phase->frames, frames,
+                        job.refinement.phase->largest_gap_deg, recon::kLargeGapDeg));
   }
   return absl::OkStatus();
 }

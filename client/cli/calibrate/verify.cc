@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,6 +106,26 @@ absl::Status Judge(const quality::WaterCylinder& seen, const calibrate::Figures&
   return absl::OkStatus();
 }
 
+/// Why the scan says little of the set: it may be the one that the water polynomial was fitted to,
+/// which makes water of that however wrong it is elsewhere; nothing where it is another.
+std::optional<std::string> SameCylinderText(const quality::WaterCylinder& seen, double diameter_mm,
+                                            const ops::Calibration& calibration) {
+  constexpr double kSame = 0.01, kBesideMm = 10;
+  const double aside = std::hypot(seen.x_mm, seen.y_mm);
+  if (aside > kBesideMm ||
+      std::abs(calibration.water.thickest_mm - diameter_mm) > kSame * diameter_mm) {
+    return std::nullopt;
+  }
+  return absl::StrFormat(
+      "the cylinder is as wide as that which the water polynomial was fitted to (%.0f mm of "
+      "water), "
+      "and its axis is %.1f mm from the isocentre: water is made of such a scan by a set that "
+      "fails "
+      "with others, and lag is not seen; expected is another diameter, or the cylinder more than "
+      "%g mm aside",
+      calibration.water.thickest_mm, aside, kBesideMm);
+}
+
 /// As the set is to keep it.
 v1::Verification VerificationOf(const Options& options, const quality::WaterCylinder& seen,
                                 absl::Time now) {
@@ -150,6 +171,9 @@ absl::Status Verify(const Options& options) {
     std::fputs(FigureTable(figures).c_str(), options.set.to.json.progress());
     PrintWarnings(slab.warnings);
     return good;
+  }
+  if (auto same = SameCylinderText(seen, options.diameter_mm, opened.calibration)) {
+    slab.warnings.push_back(*std::move(same));
   }
   *opened.set.mutable_verification() = VerificationOf(options, seen, now);
   wire::SetVerifiedParts(opened.set);

@@ -36,6 +36,7 @@
 #include "kernels/geometry/limited_arc.h"
 #include "kernels/geometry/motion_curve.h"
 #include "kernels/geometry/patient_position.h"
+#include "kernels/geometry/phases/phase_order.h"
 #include "kernels/ops/calibration_scope.h"
 #include "kernels/recon/completeness/hounsfield_levels.h"
 #include "kernels/recon/completeness/whole_scan.h"
@@ -305,6 +306,10 @@ absl::Status Reconstruct(ReconstructOptions options) {
   if (!plan.ok()) return OthersHelp(SmallerSizeHelps(plan.status()), scan.acquisition);
   for (std::string& warning : WarningsOf(*plan, scan.acquisition)) {
     scan.warnings.push_back(std::move(warning));
+  }
+  if (auto disorder =
+          PhaseOrderText(std::vector<std::optional<float>>(phases.begin(), phases.end()))) {
+    scan.warnings.push_back(*std::move(disorder));
   }
   PrintWarnings(scan.warnings);
   const GatedScan gated{options,       scan.acquisition, scan.grid, scan.position,

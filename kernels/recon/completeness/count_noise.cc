@@ -26,6 +26,7 @@ constexpr size_t kLeastLevels = 4;
 // The pedestal is told by the darkest levels, as far as they are straight.
 constexpr double kDarkShare = 0.15;      // of i0_counts
 constexpr double kPedestalOfMean = 0.2;  // of the darkest level's
+constexpr double kLeastDarkRatio = 2;    // of their means: what lies close together tells no zero
 constexpr double kMostBent = 1.6;        // of the slope, up to air
 constexpr double kLeastSigmas = 5;
 
@@ -172,7 +173,9 @@ std::optional<std::string> CountNoise::PedestalText(const std::vector<Point>& po
     wxy += weight * point.mean * point.variance;
     ++levels;
   }
-  if (levels < kLeastLevels) return std::nullopt;
+  if (levels < kLeastLevels || points[levels - 1].mean < kLeastDarkRatio * points[0].mean) {
+    return std::nullopt;
+  }
   const double spread = w * wxx - wx * wx;
   const double slope = (w * wxy - wx * wy) / spread;
   if (!(slope > 0)) return std::nullopt;
@@ -181,9 +184,16 @@ std::optional<std::string> CountNoise::PedestalText(const std::vector<Point>& po
   const Point& air = points.back();
   const double along = air.variance / (slope * (air.mean - pedestal));
   if (along < 1 / kMostBent || along > kMostBent) return std::nullopt;
-  // Of the middle of absolute values; 2.7 / n of the variance's square.
+  // Of the middle of absolute values, 2.7 / n of the variance's square; or as levels scatter about
+  // the line, where that is more: windows side by side share pixels, and edges are in some.
+  double scatter = 0;
+  for (const Point& point : std::span(points).first(levels)) {
+    const double off = (point.variance - slope * (point.mean - pedestal)) / point.variance;
+    scatter += point.weight * off * off / static_cast<double>(levels - 2);
+  }
+  const double of_square = std::max(2.7, scatter);
   const double middle = wx / w;
-  const double variance_of_slope = 2.7 * w / spread, variance_of_level = 2.7 / w;
+  const double variance_of_slope = of_square * w / spread, variance_of_level = of_square / w;
   const double sigma =
       std::sqrt(variance_of_level + std::pow(middle - pedestal, 2) * variance_of_slope) / slope;
   const double least = std::max(kMostPedestal * i0, kPedestalOfMean * points.front().mean);

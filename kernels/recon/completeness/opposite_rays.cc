@@ -357,18 +357,35 @@ std::vector<bool> OppositeRays::OddBins() const {
   return odd;
 }
 
-double OppositeRays::Noise() const {
+double OppositeRays::Noise(const std::vector<Pair>& pairs,
+                           const std::vector<bool>& left_out) const {
+  std::vector<std::optional<double>> of_bin(bins_);
   std::vector<float> bends;
-  for (const Profile& profile : profiles_) {
-    const std::vector<float>& line = profile.lines;
-    for (size_t i = 1; i + 1 < line.size(); ++i) {
-      bends.push_back(std::abs(line[i - 1] - 2 * line[i] + line[i + 1]));
+  for (int bin = 1; bin + 1 < bins_; ++bin) {
+    if (left_out[bin - 1] || left_out[bin] || left_out[bin + 1]) continue;
+    bends.clear();
+    for (const Profile& profile : profiles_) {
+      if (profile.lines.empty()) continue;
+      const float* at = &profile.lines[bin];
+      bends.push_back(std::abs(at[-1] - 2 * at[0] + at[1]));
     }
+    if (bends.empty()) continue;
+    // A second difference of independent values has six times their variance.
+    const double sigma = MedianOf(bends) / 0.6745;
+    of_bin[bin] = sigma * sigma / 6;
   }
-  if (bends.empty()) return 0;
-  // A second difference of independent values has six times their variance.
-  const double sigma = MedianOf(bends) / 0.6745;
-  return sigma * sigma / 6;
+  const auto at = [&](double u) {
+    return of_bin[std::clamp(static_cast<int>(std::lround(u / bin_)), 0, bins_ - 1)];
+  };
+  double sum = 0;
+  int64_t rays = 0;
+  for (const Pair& pair : pairs) {
+    const auto first = at(pair.first_u), second = at(pair.second_u);
+    if (!first || !second) continue;
+    sum += *first + *second;
+    ++rays;
+  }
+  return rays == 0 ? 0 : sum / static_cast<double>(rays);
 }
 
 double OppositeRays::ByChance(const std::vector<Pair>& pairs, Reading reading,
@@ -444,7 +461,7 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
     return result;
   }
   result.difference = std::sqrt(as_is.difference);
-  const double noise = 2 * Noise();
+  const double noise = Noise(pairs, reading.left_out);
   result.noise = std::sqrt(noise);
   Reading other = reading;
   std::ranges::reverse(other.frames);

@@ -24,7 +24,7 @@ struct OppositeRaysResult {
   double by_chance = 0;   // the same with the frames in random orders
   double reversed = 0;    // with the frames in reversed order
   double mirrored = 0;    // with their columns in reversed order
-  double noise = 0;       // that it would have by the frames' noise alone, at most
+  double noise = 0;       // that it would have by the noise of its rays alone, at most
   /// By how much the frames' content lies along the columns' numbers from where the matrices say,
   /// the same in all frames (pixels of the detector, with its standard deviation), and the
   /// difference with that.
@@ -124,8 +124,9 @@ class OppositeRays {
                OppositeRaysResult& result) const;
   /// Moves the shift to where the difference is least.
   Fit FindShift(const std::vector<Pair>& pairs, Reading& reading, Fit fit) const;
-  /// Of a profile's values, variance.
-  double Noise() const;
+  /// Of the two values of a ray, variance of their difference: thick rays are noisier than those
+  /// beside the object, and a displaced detector has opposite rays through its middle alone.
+  double Noise(const std::vector<Pair>& pairs, const std::vector<bool>& left_out) const;
 
   const Acquisition& acquisition_;
   const int bin_, bins_;  // columns that are one here; how many there are

@@ -13,6 +13,7 @@ ScanWatch::ScanWatch(const Acquisition& acquisition)
       doses_(acquisition),
       halves_(acquisition),
       still_(acquisition),
+      echo_(acquisition),
       strips_(acquisition),
       defects_(acquisition),
       thick_(acquisition),
@@ -47,6 +48,7 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
   doses_.Add(view, sampled, dose);
   halves_.Add(view, sampled);
   still_.Add(view, sampled);
+  echo_.Add(view, sampled);
   defects_.Add(view, sampled);
   thick_.Add(view, sampled, dose);
   rays_.Add(view, rows);
@@ -58,9 +60,14 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   if (repeated_.copies() > told_) {
     findings.push_back({ScanFault::kRepeatedFrames, repeated_.first_copy(), repeated_.Text()});
   }
-  // Copies are still, too.
-  if (const std::optional<std::string> still = still_.Text(); still && repeated_.copies() == 0) {
-    findings.push_back({ScanFault::kStillViews, std::nullopt, *still});
+  // Copies are still, too, and have the noise of what they copy.
+  if (repeated_.copies() == 0) {
+    if (const std::optional<std::string> still = still_.Text()) {
+      findings.push_back({ScanFault::kStillViews, std::nullopt, *still});
+    }
+    if (const std::optional<std::string> echo = echo_.Text()) {
+      findings.push_back({ScanFault::kFrameEcho, std::nullopt, *echo});
+    }
   }
   const std::optional<std::string> order = order_.Text();
   if (order) findings.push_back({ScanFault::kColumnOrder, std::nullopt, *order});

@@ -17,6 +17,7 @@
 #include "kernels/recon/completeness/opposite_rays.h"
 #include "kernels/recon/completeness/repeated_frames.h"
 #include "kernels/recon/completeness/steps/dose_steps.h"
+#include "kernels/recon/completeness/steps/frame_echo.h"
 #include "kernels/recon/completeness/steps/half_steps.h"
 #include "kernels/recon/completeness/steps/still_views.h"
 #include "kernels/recon/completeness/thick_rays.h"
@@ -37,6 +38,7 @@ enum class ScanFault {
   kDoseSteps,
   kHalfSteps,
   kStillViews,
+  kFrameEcho,
 };
 
 struct ScanFinding {
@@ -86,6 +88,7 @@ class ScanWatch {
   DoseSteps doses_;
   HalfSteps halves_;
   StillViews still_;
+  FrameEcho echo_;
   DoseStrips strips_;
   UnknownDefects defects_;
   ThickRays thick_;

@@ -47,6 +47,7 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
   switch (fault) {
     case recon::ScanFault::kRepeatedFrames:
     case recon::ScanFault::kStillViews:
+    case recon::ScanFault::kFrameEcho:
       return jobs::WarningKind::kRepeatedFrames;
     case recon::ScanFault::kAirLevel:
       return jobs::WarningKind::kAirLevel;

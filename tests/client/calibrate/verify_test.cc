@@ -102,6 +102,15 @@ TEST_F(Verify, AGoodSetIsMarkedAndAChangedOneIsNot) {
   EXPECT_TRUE(wire::IsVerified(Set()));
 }
 
+TEST_F(Verify, TheScanThatTheSetWasFittedToSaysLittle) {
+  const Outcome same = Add({"verify", "--scan", Path("water"), "--diameter-mm", "160"});
+  ASSERT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_THAT(same.err, AllOf(HasSubstr("as wide as that which the water polynomial was fitted to "
+                                        "(159 mm of water)"),
+                              HasSubstr("expected is another diameter")));
+  EXPECT_THAT(Run().err, Not(HasSubstr("as wide as")));
+}
+
 TEST_F(Verify, PlantedNumbersAreSeen) {
   const auto seen = [&](const char* what, const char* figure,
                         const std::function<void(v1::CalibrationSet&)>& change) {
