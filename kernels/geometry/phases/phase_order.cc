@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "kernels/base/median.h"
 
 namespace isocenter {
 namespace {
@@ -42,15 +43,14 @@ std::optional<std::string> PhaseOrderText(std::span<const std::optional<float>> 
   };
   const double back = share([](double rise) { return rise < -kStepBack; });
   const double falls = share([](double rise) { return rise < 0; });
-  std::ranges::nth_element(rises, rises.begin() + rises.size() / 2);
-  const double middle = rises[rises.size() / 2];
+  const double agreement = Agreement(rises), middle = MedianOf(rises);
   if (falls > kMostFalling && middle > -kLongestFall) {
     return absl::StrFormat(
         "the phases fall from frame to frame, by %.3f of a cycle, where an organ's rise: frames "
         "or phases are in reversed order, and volumes are not of the phases that they are named by",
         -middle);
   }
-  if (back > kMostStepsBack && Agreement(rises) < kMostAgreement) {
+  if (back > kMostStepsBack && agreement < kMostAgreement) {
     return absl::StrFormat(
         "the phases of %.0f %% of the frames are more than %g of a cycle before that of the frame "
         "before, where an organ's rise: they are of other frames or of another scan, or frames are "

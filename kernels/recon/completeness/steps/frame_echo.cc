@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostRuns = 32;
 constexpr std::array kFourth{1, -4, 6, -4, 1};
 constexpr double kAir = 0.1;  // line integrals within this
-constexpr size_t kLeastDifferences = 5000, kMostDifferences = 100000;
+constexpr size_t kLeastDifferences = 5000, kMostDifferences = 20000;
 // From two frames to three apart an average gains less than from one to two.
 constexpr double kMostGain = 1;
 
