@@ -20,6 +20,10 @@ constexpr double kMostStepDeg = 60;
 // Views that are lost with their matrices leave a step that its neighbours are not like.
 constexpr double kMostSteps = 3.5;  // of the middle one
 constexpr double kLeastGapDeg = 5;
+// Arms swing about the patient's length, tilted by 30 degrees at most; a world whose axis is its x or
+// y is 90 degrees off.
+constexpr double kMostTiltDeg = 45;
+constexpr double kLeastTurn = 0.2;  // sum of the sines of all steps: less turns about no axis
 constexpr double kMostAspect = 0.005;  // as `isocenter calibrate geometry` asks of a flat panel
 // Pixels of 0.1 to 0.4 mm, magnified 1.5 times, are 0.07 to 0.3 mm at the isocentre; micro-CT has a
 // fifth of that. Beyond 10 mm a head is 20 voxels wide. Outside is rather a slip of the unit.
@@ -90,6 +94,30 @@ std::optional<std::string> StepDoubt(const Steps& steps) {
       "frames %d and %d are %.4g degrees of the arc apart, where steps are %.3g degrees; plausible "
       "is up to %.3g degrees: are views missing between them?",
       steps.frame, steps.frame + 1, steps.largest_deg, steps.median_deg, most);
+}
+
+/// The axis about which the sources turn, as the mean normal of their steps.
+std::optional<std::string> AxisDoubt(const Trajectory& trajectory) {
+  Vec3 axis, before;
+  for (size_t view = 0; view < trajectory.size(); ++view) {
+    const absl::StatusOr<Camera> camera = Decompose(trajectory[view]);
+    if (!camera.ok()) return std::nullopt;
+    const Vec3 source = (1 / Norm(camera->source)) * camera->source;
+    const Vec3 normal = Cross(before, source);
+    // There and back is one axis.
+    if (view > 0) axis = axis + (Dot(axis, normal) < 0 ? -1 : 1) * normal;
+    before = source;
+  }
+  const double length = Norm(axis);
+  if (length < kLeastTurn) return std::nullopt;
+  const double tilt_deg =
+      std::acos(std::min(std::abs(axis.z) / length, 1.0)) * 180 / std::numbers::pi;
+  if (tilt_deg <= kMostTiltDeg) return std::nullopt;
+  return absl::StrFormat(
+      "the sources turn about an axis along (%.2f, %.2f, %.2f), %.3g degrees from z; plausible is "
+      "up to %g degrees: is the axis of rotation z of the matrices' world? The volume's z is taken "
+      "for the patient's length, and its y for front and back",
+      axis.x / length, axis.y / length, axis.z / length, tilt_deg, kMostTiltDeg);
 }
 
 /// A matrix tells the ratio of a pixel's sides whatever the distances: of a flat panel at any place
@@ -170,6 +198,7 @@ std::vector<std::string> ImplausibleMatrices(const Trajectory& trajectory, doubl
                                              double pitch_v_mm) {
   std::vector<std::string> doubts;
   if (auto doubt = StepDoubt(StepsOf(trajectory))) doubts.push_back(*std::move(doubt));
+  if (auto doubt = AxisDoubt(trajectory)) doubts.push_back(*std::move(doubt));
   if (auto doubt = PixelDoubt(trajectory, pitch_u_mm, pitch_v_mm)) {
     doubts.push_back(*std::move(doubt));
   }
