@@ -335,18 +335,18 @@ absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices, absl::st
       indices.back() - indices.front() + 1 == static_cast<int>(indices.size());  // ascending
   const bool blended = request_.missing_frames.policy == jobs::MissingFramesPolicy::kInterpolate;
   Warn({jobs::WarningKind::kFrameGap, indices.front(),
-        absl::StrCat(indices.size() == 1
-                         ? absl::StrCat("frame ", indices.front(), " is")
-                         : absl::StrCat(indices.size(), " frames ", in_a_row ? "from " : "between ",
-                                        indices.front(), in_a_row ? " to " : " and ",
-                                        indices.back(), " are"),
-                     why.empty() ? " missing and " : " not used, and ",
-                     blended ? "computed from the frames beside" : "replaced by the nearest frame",
-                     why.empty() ? "" : ": ", why,
-                     // The last index of such a console may come when the scan has all it waits for.
-                     why.empty() && indices.back() == 0
-                         ? "; if the console counts frames from 1, all have the matrix of the next"
-                         : "")});
+        absl::StrCat(
+            indices.size() == 1 ? absl::StrCat("frame ", indices.front(), " is")
+                                : absl::StrCat(indices.size(), " frames ",
+                                               in_a_row ? "from " : "between ", indices.front(),
+                                               in_a_row ? " to " : " and ", indices.back(), " are"),
+            why.empty() ? " missing and " : " not used, and ",
+            blended ? "computed from the frames beside" : "replaced by the nearest frame",
+            why.empty() ? "" : ": ", why,
+            // The last index of such a console may come when the scan has all it waits for.
+            why.empty() && indices.back() == 0
+                ? "; if the console counts frames from 1, all have the matrix of the next"
+                : "")});
   return absl::OkStatus();
 }
 

@@ -147,8 +147,8 @@ bool ReadFrame(CodedInputStream& in, v1::Frame& fields, PixelRange& pixels) {
   return in.ConsumedEntireMessage();
 }
 
-/// Whether the bytes begin as those of gRPC's two compressions do (RFC 1952, RFC 1950 with the usual
-/// window), and as no AcquireRequest.
+/// Whether the bytes begin as those of gRPC's two compressions do (RFC 1952, RFC 1950 with the
+/// usual window), and as no AcquireRequest.
 bool IsCompressed(const std::vector<grpc::Slice>& slices) {
   if (slices.empty() || slices[0].size() < 2) return false;
   const uint8_t first = slices[0].begin()[0], second = slices[0].begin()[1];
