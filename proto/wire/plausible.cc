@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/civil_time.h"
+#include "kernels/geometry/angle_between.h"
 #include "kernels/geometry/field_of_view.h"
+#include "kernels/geometry/orbit_axis.h"
 #include "kernels/geometry/projection_matrix.h"
 #include "proto/wire/field_checks.h"
 #include "proto/wire/geometry.h"
@@ -23,7 +25,6 @@ constexpr double kLeastGapDeg = 5;
 // Arms swing about the patient's length, tilted by 30 degrees at most; a world whose axis is its x
 // or y is 90 degrees off.
 constexpr double kMostTiltDeg = 45;
-constexpr double kLeastTurn = 0.2;     // sum of the sines of all steps: less turns about no axis
 constexpr double kMostAspect = 0.005;  // as `isocenter calibrate geometry` asks of a flat panel
 // Pixels of 0.1 to 0.4 mm, magnified 1.5 times, are 0.07 to 0.3 mm at the isocentre; micro-CT has a
 // fifth of that. Beyond 10 mm a head is 20 voxels wide. Outside is rather a slip of the unit.
@@ -96,28 +97,16 @@ std::optional<std::string> StepDoubt(const Steps& steps) {
       steps.frame, steps.frame + 1, steps.largest_deg, steps.median_deg, most);
 }
 
-/// The axis about which the sources turn, as the mean normal of their steps.
 std::optional<std::string> AxisDoubt(const Trajectory& trajectory) {
-  Vec3 axis, before;
-  for (size_t view = 0; view < trajectory.size(); ++view) {
-    const absl::StatusOr<Camera> camera = Decompose(trajectory[view]);
-    if (!camera.ok()) return std::nullopt;
-    const Vec3 source = (1 / Norm(camera->source)) * camera->source;
-    const Vec3 normal = Cross(before, source);
-    // There and back is one axis.
-    if (view > 0) axis = axis + (Dot(axis, normal) < 0 ? -1 : 1) * normal;
-    before = source;
-  }
-  const double length = Norm(axis);
-  if (length < kLeastTurn) return std::nullopt;
-  const double tilt_deg =
-      std::acos(std::min(std::abs(axis.z) / length, 1.0)) * 180 / std::numbers::pi;
+  const absl::StatusOr<Vec3> axis = OrbitAxis(trajectory);
+  if (!axis.ok()) return std::nullopt;
+  const double tilt_deg = AngleBetween(*axis, {0, 0, 1}) * 180 / std::numbers::pi;
   if (tilt_deg <= kMostTiltDeg) return std::nullopt;
   return absl::StrFormat(
       "the sources turn about an axis along (%.2f, %.2f, %.2f), %.3g degrees from z; plausible is "
       "up to %g degrees: is the axis of rotation z of the matrices' world? The volume's z is taken "
       "for the patient's length, and its y for front and back",
-      axis.x / length, axis.y / length, axis.z / length, tilt_deg, kMostTiltDeg);
+      axis->x, axis->y, axis->z, tilt_deg, kMostTiltDeg);
 }
 
 /// A matrix tells the ratio of a pixel's sides whatever the distances: of a flat panel at any place
