@@ -22,9 +22,9 @@ constexpr double kMostStepDeg = 60;
 // Views that are lost with their matrices leave a step that its neighbours are not like.
 constexpr double kMostSteps = 3.5;  // of the middle one
 constexpr double kLeastGapDeg = 5;
-// Arms swing about the patient's length, tilted by 30 degrees at most; a world whose axis is its x
-// or y is 90 degrees off.
-constexpr double kMostTiltDeg = 45;
+// Arms swing about the patient's length, tilted by 30 degrees at most; a saddle of 40 degrees over
+// 200 seems to turn about 57 degrees from it, and a world whose axis is its x or y about 90.
+constexpr double kMostTiltDeg = 60;
 constexpr double kMostAspect = 0.005;  // as `isocenter calibrate geometry` asks of a flat panel
 // Pixels of 0.1 to 0.4 mm, magnified 1.5 times, are 0.07 to 0.3 mm at the isocentre; micro-CT has a
 // fifth of that. Beyond 10 mm a head is 20 voxels wide. Outside is rather a slip of the unit.

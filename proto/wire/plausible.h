@@ -26,7 +26,7 @@ std::vector<std::string> ImplausibleGrid(absl::string_view field, const VolumeGr
                                          const Trajectory& trajectory, const Detector& detector);
 
 /// What matrices themselves tell: frames of which views are missing in between, an axis of rotation
-/// that is more than 45 degrees from z, and pixels whose sides have another ratio than the pitches.
+/// that is more than 60 degrees from z, and pixels whose sides have another ratio than the pitches.
 /// No frame tells whether both pitches are wrong alike, and no volume depends on it. `trajectory`:
 /// in millimetres.
 std::vector<std::string> ImplausibleMatrices(const Trajectory& trajectory, double pitch_u_mm,
