@@ -6,15 +6,10 @@
 
 namespace isocenter {
 
-namespace {
-
-constexpr size_t kLargestRun = size_t{1} << 30;  // the library counts in int
-
-}  // namespace
-
 uint32_t Crc32c(std::span<const std::byte> data) { return ExtendCrc32c(0, data); }
 
 uint32_t ExtendCrc32c(uint32_t crc, std::span<const std::byte> data) {
+  constexpr size_t kLargestRun = size_t{1} << 30;  // the library counts in int
   crc = ~crc;
   while (!data.empty()) {
     const size_t n = std::min(data.size(), kLargestRun);
@@ -27,12 +22,7 @@ uint32_t ExtendCrc32c(uint32_t crc, std::span<const std::byte> data) {
 }
 
 uint32_t ExtendCrc32(uint32_t crc, std::span<const std::byte> data) {
-  while (!data.empty()) {
-    const size_t n = std::min(data.size(), kLargestRun);
-    crc = crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(data.data()), n);
-    data = data.subspan(n);
-  }
-  return crc;
+  return crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(data.data()), data.size());
 }
 
 }  // namespace isocenter
