@@ -1,11 +1,13 @@
 #include "client/connection_failure.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 
 namespace isocenter::client {
 namespace {
@@ -34,6 +36,21 @@ std::string DoorOf(absl::string_view peer) {
     if (absl::EndsWith(peer, port)) {
       return absl::StrCat("; isocenterd's port ", port + 1, " is that of ", door);
     }
+  }
+  return "";
+}
+
+/// That gRPC went to a proxy of the environment, as a clause; else empty. It takes the first
+/// variable that is set, in small letters.
+std::string ProxyOf(absl::string_view peer) {
+  for (const char* variable : {"grpc_proxy", "https_proxy", "http_proxy"}) {
+    const char* set = std::getenv(variable);
+    if (set == nullptr || *set == '\0') continue;
+    const absl::string_view proxy = absl::StripSuffix(set, "/");
+    const size_t colon = proxy.rfind(':');
+    if (colon == absl::string_view::npos || !absl::EndsWith(peer, proxy.substr(colon))) break;
+    return absl::StrCat("; that is the proxy of ", variable, " in the environment: no_proxy, with ",
+                        "the host or address of --server, leaves it out");
   }
   return "";
 }
@@ -86,8 +103,9 @@ std::string ExplainDoor(absl::string_view peer, Door door) {
                       DoorOf(peer));
 }
 
-std::string ExplainConnectionFailure(absl::string_view text) {
-  const std::string peer = PeerIn(text);
+namespace {
+
+std::string ExplainPeer(absl::string_view text, const std::string& peer) {
   if (absl::StrContains(text, "certificate verify failed")) {
     return absl::StrCat("the certificate of ", peer,
                         " is not of an authority in --ca, or has expired");
@@ -129,6 +147,13 @@ std::string ExplainConnectionFailure(absl::string_view text) {
     return absl::StrCat("no network leads to ", peer, kCheck);
   }
   return absl::StrCat("no answer from ", peer, kCheck, DoorOf(peer));
+}
+
+}  // namespace
+
+std::string ExplainConnectionFailure(absl::string_view text) {
+  const std::string peer = PeerIn(text);
+  return absl::StrCat(ExplainPeer(text, peer), ProxyOf(peer));
 }
 
 }  // namespace isocenter::client

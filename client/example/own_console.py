@@ -1,5 +1,5 @@
 """A console that uses no library of ours: one acquisition that outlives its node, with nothing but gRPC and what protoc makes of the
-contract (docs/user-guide/own-console.md). Numbers in comments are the steps of that page."""
+contract (docs/user-guide/own-console.md). Numbers in comments are the steps of that page. first_scan.py uses it."""
 
 import threading
 import time

@@ -21,4 +21,8 @@ uint32_t ExtendCrc32c(uint32_t crc, std::span<const std::byte> data) {
   return ~crc;
 }
 
+uint32_t ExtendCrc32(uint32_t crc, std::span<const std::byte> data) {
+  return crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(data.data()), data.size());
+}
+
 }  // namespace isocenter

@@ -62,9 +62,9 @@ absl::StatusOr<ProjectionMatrix> NormalizeMatrix(const ProjectionMatrix& matrix)
   }
   const double w = matrix(2, 3);
   if (!(w > 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("projection matrix: the isocentre is not in front of the source (w is ", w,
-                     " there; legal is above 0)"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "projection matrix: the isocentre is not in front of the source (w is ", w,
+        " there; legal is above 0", w < 0 ? ": the matrix times -1 has the same pixels" : "", ")"));
   }
   ProjectionMatrix normalized;
   for (int i = 0; i < 12; ++i) {

@@ -59,20 +59,25 @@ constexpr double kFewestColumnsBeyondAxis = 8;
 // columns is missing, by 12 where it is a fifth and by 70 where it is a third.
 constexpr double kLargestMissingShare = 0.1;
 
-absl::Status CheckDisplacement(const FanSides& sides, int columns, bool full_scan) {
+/// `axis`: the column at which the narrowest view shows the axis; far from the middle it tells of
+/// matrices of other pixels.
+absl::Status CheckDisplacement(const FanSides& sides, double axis, int columns, bool full_scan) {
   const double missing = MissingColumns(sides), bearable = kLargestMissingShare * columns;
   const double beyond = sides.narrow / sides.column;
   if (full_scan && IsDisplaced(sides) && !(beyond >= kFewestColumnsBeyondAxis)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "the detector is displaced so far that in view %d its narrow side reaches %.1f columns "
-        "beyond the axis: %.1f are missing; legal is %.0f or more",
-        sides.narrowest_view, beyond, kFewestColumnsBeyondAxis - beyond, kFewestColumnsBeyondAxis));
+        "beyond the axis, which is at column %.1f of 0 to %d: %.1f are missing; legal is %.0f or "
+        "more",
+        sides.narrowest_view, beyond, axis, columns - 1, kFewestColumnsBeyondAxis - beyond,
+        kFewestColumnsBeyondAxis));
   }
   if (!full_scan && !(missing <= bearable)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "the detector is displaced: %.1f of its %d columns are missing on its narrow side (view "
-        "%d); legal on a short scan is up to %.1f, a tenth, and more on a full turn",
-        missing, columns, sides.narrowest_view, bearable));
+        "%d, which has the axis at column %.1f of 0 to %d); legal on a short scan is up to %.1f, a "
+        "tenth, and more on a full turn",
+        missing, columns, sides.narrowest_view, axis, columns - 1, bearable));
   }
   return absl::OkStatus();
 }
@@ -234,7 +239,9 @@ absl::StatusOr<Measured> Measure(const Trajectory& planned, const Detector& dete
 
   const std::vector<FanEdges>& edges = measured.orbit.edges;
   measured.sides = MeasureFanSides(edges);
-  ISO_RETURN_IF_ERROR(CheckDisplacement(measured.sides, columns, outline.full_scan));
+  const ProjectionMatrix& narrowest = measured.orbit.upright[measured.sides.narrowest_view];
+  ISO_RETURN_IF_ERROR(CheckDisplacement(measured.sides, narrowest(0, 3) / narrowest(2, 3), columns,
+                                        outline.full_scan));
   if (outline.full_scan && IsDisplaced(measured.sides)) {
     const bool rising = edges[0].last > edges[0].first;
     const bool before = rising == (measured.sides.wide_sign > 0);

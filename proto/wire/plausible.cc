@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/civil_time.h"
+#include "kernels/geometry/angle_between.h"
 #include "kernels/geometry/field_of_view.h"
+#include "kernels/geometry/orbit_axis.h"
 #include "kernels/geometry/projection_matrix.h"
 #include "proto/wire/field_checks.h"
 #include "proto/wire/geometry.h"
@@ -20,6 +22,9 @@ constexpr double kMostStepDeg = 60;
 // Views that are lost with their matrices leave a step that its neighbours are not like.
 constexpr double kMostSteps = 3.5;  // of the middle one
 constexpr double kLeastGapDeg = 5;
+// Arms swing about the patient's length, tilted by 30 degrees at most; a saddle of 40 degrees over
+// 200 seems to turn about 57 degrees from it, and a world whose axis is its x or y about 90.
+constexpr double kMostTiltDeg = 60;
 constexpr double kMostAspect = 0.005;  // as `isocenter calibrate geometry` asks of a flat panel
 // Pixels of 0.1 to 0.4 mm, magnified 1.5 times, are 0.07 to 0.3 mm at the isocentre; micro-CT has a
 // fifth of that. Beyond 10 mm a head is 20 voxels wide. Outside is rather a slip of the unit.
@@ -90,6 +95,18 @@ std::optional<std::string> StepDoubt(const Steps& steps) {
       "frames %d and %d are %.4g degrees of the arc apart, where steps are %.3g degrees; plausible "
       "is up to %.3g degrees: are views missing between them?",
       steps.frame, steps.frame + 1, steps.largest_deg, steps.median_deg, most);
+}
+
+std::optional<std::string> AxisDoubt(const Trajectory& trajectory) {
+  const absl::StatusOr<Vec3> axis = OrbitAxis(trajectory);
+  if (!axis.ok()) return std::nullopt;
+  const double tilt_deg = AngleBetween(*axis, {0, 0, 1}) * 180 / std::numbers::pi;
+  if (tilt_deg <= kMostTiltDeg) return std::nullopt;
+  return absl::StrFormat(
+      "the sources turn about an axis along (%.2f, %.2f, %.2f), %.3g degrees from z; plausible is "
+      "up to %g degrees: is the axis of rotation z of the matrices' world? The volume's z is taken "
+      "for the patient's length, and its y for front and back",
+      axis->x, axis->y, axis->z, tilt_deg, kMostTiltDeg);
 }
 
 /// A matrix tells the ratio of a pixel's sides whatever the distances: of a flat panel at any place
@@ -170,6 +187,7 @@ std::vector<std::string> ImplausibleMatrices(const Trajectory& trajectory, doubl
                                              double pitch_v_mm) {
   std::vector<std::string> doubts;
   if (auto doubt = StepDoubt(StepsOf(trajectory))) doubts.push_back(*std::move(doubt));
+  if (auto doubt = AxisDoubt(trajectory)) doubts.push_back(*std::move(doubt));
   if (auto doubt = PixelDoubt(trajectory, pitch_u_mm, pitch_v_mm)) {
     doubts.push_back(*std::move(doubt));
   }

@@ -25,9 +25,10 @@ std::optional<std::string> CornerAtIsocenter(absl::string_view field, const v1::
 std::vector<std::string> ImplausibleGrid(absl::string_view field, const VolumeGrid& grid,
                                          const Trajectory& trajectory, const Detector& detector);
 
-/// What matrices themselves tell: frames of which views are missing in between, and pixels whose
-/// sides have another ratio than the pitches. No frame tells whether both pitches are wrong alike,
-/// and no volume depends on it. `trajectory`: in millimetres.
+/// What matrices themselves tell: frames of which views are missing in between, an axis of rotation
+/// that is more than 60 degrees from z, and pixels whose sides have another ratio than the pitches.
+/// No frame tells whether both pitches are wrong alike, and no volume depends on it. `trajectory`:
+/// in millimetres.
 std::vector<std::string> ImplausibleMatrices(const Trajectory& trajectory, double pitch_u_mm,
                                              double pitch_v_mm);
 
@@ -36,10 +37,10 @@ std::vector<std::string> ImplausibleMatrices(const Trajectory& trajectory, doubl
 /// beyond 40 to 150 kV, a source beyond 300 to 2000 mm from the isocentre, more than 500 frames in
 /// a second, a study before 1990 or after tomorrow, a patient born before 1900 or after tomorrow,
 /// frames that are more than 60 degrees of the arc apart, or more than 3.5 of the usual steps and 5
-/// degrees, and matrices whose pixels have sides in another ratio than pitch_u_mm to pitch_v_mm, by
-/// more than 0.5 % (root mean square), and a grid of which CornerAtIsocenter or ImplausibleGrid has
-/// something to say. What is not given (0, or empty) is not judged. `trajectory`: that of the
-/// header, in millimetres.
+/// degrees, sources that turn about another axis than z, and matrices whose pixels have sides in
+/// another ratio than pitch_u_mm to pitch_v_mm, by more than 0.5 % (root mean square), and a grid
+/// of which CornerAtIsocenter or ImplausibleGrid has something to say. What is not given (0, or
+/// empty) is not judged. `trajectory`: that of the header, in millimetres.
 std::vector<std::string> ImplausibleFields(const v1::AcquisitionHeader& header,
                                            const Trajectory& trajectory, absl::Time now);
 

@@ -5,6 +5,7 @@ connection comes with what to look at.
 """
 
 import enum
+import os
 import re
 from typing import Mapping, Optional, Union
 
@@ -175,9 +176,22 @@ def _door(peer: str) -> str:
     return next((f"; isocenterd's port {port[1:]} is that of {door}" for port, door in _DOORS.items() if peer.endswith(port)), "")
 
 
+def _proxy(peer: str) -> str:
+    """That gRPC went to a proxy of the environment, as a clause; else empty. It takes the first variable that is set, in small letters."""
+    variable = next((name for name in ("grpc_proxy", "https_proxy", "http_proxy") if os.environ.get(name)), None)
+    _, colon, port = os.environ.get(variable or "", "").rstrip("/").rpartition(":")
+    if not colon or not peer.endswith(f":{port}"):
+        return ""
+    return f"; that is the proxy of {variable} in the environment: no_proxy, with the host or address of the service, leaves it out"
+
+
 def _explained(text: str) -> str:
     """Why no connection came about, without gRPC's words for it; client/connection_failure.cc says the same."""
     peer = _peer(text)
+    return _explained_of(text, peer) + _proxy(peer)
+
+
+def _explained_of(text: str, peer: str) -> str:
     if "certificate verify failed" in text:
         return f"the certificate of {peer} is not of an authority in ca_file, or has expired"
     if "is not in peer certificate" in text:

@@ -161,6 +161,8 @@ class ReconstructionJob : public ActiveJob {
   /// A frame that comes again, as of a stream that goes on with the job, is that which the job has.
   absl::Status CheckSame(int index, std::optional<uint32_t> crc32c,
                          const std::vector<std::span<const std::byte>>& pixels) const;
+  /// The index behind the last, of a stream that sent no frame 0: it contradicts its header.
+  absl::Status CheckCountsFromZero(int64_t stream, uint32_t index);
   /// CheckSame, and notes where a stream contradicts itself.
   absl::Status CheckRepeated(int64_t stream, const jobs::SpoolFrame& frame);
   /// Counts a checked frame, which is written next, and says whether there is room for another.
@@ -224,7 +226,7 @@ class ReconstructionJob : public ActiveJob {
   std::weak_ptr<FrameProducer> waits_for_room_ ABSL_GUARDED_BY(mutex_);  // producer_, or nobody
   std::vector<std::weak_ptr<FrameProducer>> listeners_ ABSL_GUARDED_BY(mutex_);  // not attached
   absl::Status rejected_ ABSL_GUARDED_BY(mutex_);  // why the last stream ended; OK: otherwise
-  bool contradicts_itself_ ABSL_GUARDED_BY(mutex_) = false;  // the stream: two frames of one index
+  bool contradicts_itself_ ABSL_GUARDED_BY(mutex_) = false;  // the stream: which frame is which
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time console_deadline_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   /// What the table says of it: whoever tells it last has read it last.

@@ -179,8 +179,19 @@ absl::Status ReconstructionJob::CheckRepeated(int64_t stream, const jobs::SpoolF
   return same;
 }
 
+absl::Status ReconstructionJob::CheckCountsFromZero(int64_t stream, uint32_t index) {
+  if (index != static_cast<uint32_t>(frames())) return absl::OkStatus();
+  absl::MutexLock lock(&mutex_);
+  if (!ledger_.IsMissing(0)) return absl::OkStatus();
+  contradicts_itself_ = contradicts_itself_ || stream == stream_;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "frame.index is ", index, "; legal is 0 to ", frames() - 1,
+      ", and 0 has not come: frames that are counted from 1 have each the matrix of the next"));
+}
+
 absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
   const absl::Time came = environment_.steady_clock();
+  ISO_RETURN_IF_ERROR(CheckCountsFromZero(stream, frame.index));
   ISO_ASSIGN_OR_RETURN(jobs::SpoolFrame spooled, CheckedFrame(std::move(frame)));
   const int index = spooled.index;
   const recon::IllegalLines illegal = IllegalLinesOf(request_.acquisition, spooled);
@@ -324,14 +335,18 @@ absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices, absl::st
       indices.back() - indices.front() + 1 == static_cast<int>(indices.size());  // ascending
   const bool blended = request_.missing_frames.policy == jobs::MissingFramesPolicy::kInterpolate;
   Warn({jobs::WarningKind::kFrameGap, indices.front(),
-        absl::StrCat(indices.size() == 1
-                         ? absl::StrCat("frame ", indices.front(), " is")
-                         : absl::StrCat(indices.size(), " frames ", in_a_row ? "from " : "between ",
-                                        indices.front(), in_a_row ? " to " : " and ",
-                                        indices.back(), " are"),
-                     why.empty() ? " missing and " : " not used, and ",
-                     blended ? "computed from the frames beside" : "replaced by the nearest frame",
-                     why.empty() ? "" : ": ", why)});
+        absl::StrCat(
+            indices.size() == 1 ? absl::StrCat("frame ", indices.front(), " is")
+                                : absl::StrCat(indices.size(), " frames ",
+                                               in_a_row ? "from " : "between ", indices.front(),
+                                               in_a_row ? " to " : " and ", indices.back(), " are"),
+            why.empty() ? " missing and " : " not used, and ",
+            blended ? "computed from the frames beside" : "replaced by the nearest frame",
+            why.empty() ? "" : ": ", why,
+            // The last index of such a console may come when the scan has all it waits for.
+            why.empty() && indices.back() == 0
+                ? "; if the console counts frames from 1, all have the matrix of the next"
+                : "")});
   return absl::OkStatus();
 }
 

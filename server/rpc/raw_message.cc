@@ -147,6 +147,14 @@ bool ReadFrame(CodedInputStream& in, v1::Frame& fields, PixelRange& pixels) {
   return in.ConsumedEntireMessage();
 }
 
+/// Whether the bytes begin as those of gRPC's two compressions do (RFC 1952, RFC 1950 with the
+/// usual window), and as no AcquireRequest.
+bool IsCompressed(const std::vector<grpc::Slice>& slices) {
+  if (slices.empty() || slices[0].size() < 2) return false;
+  const uint8_t first = slices[0].begin()[0], second = slices[0].begin()[1];
+  return (first == 0x1f && second == 0x8b) || (first == 0x78 && (first * 256 + second) % 31 == 0);
+}
+
 }  // namespace
 
 RawMessage::RawMessage(const grpc::ByteBuffer& buffer)
@@ -157,8 +165,9 @@ RawMessage::RawMessage(const grpc::ByteBuffer& buffer)
 absl::Status RawMessage::NotAMessage() const {
   return absl::InvalidArgumentError(
       absl::StrCat("the message of ", bytes_,
-                   " bytes is not an AcquireRequest; legal is valid protobuf, whose texts "
-                   "are UTF-8"));
+                   " bytes is not an AcquireRequest; legal is valid, uncompressed protobuf, "
+                   "whose texts are UTF-8",
+                   IsCompressed(*slices_) ? ": it is compressed (gzip or deflate)" : ""));
 }
 
 absl::StatusOr<v1::AcquireRequest> RawMessage::Parse() const {

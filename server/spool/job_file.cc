@@ -22,9 +22,22 @@ absl::Status Damaged(const std::filesystem::path& path, absl::string_view what) 
   return absl::DataLossError(absl::StrCat("spool file ", path.string(), ": ", what));
 }
 
-absl::Status ChecksumDiffers(int index, uint32_t expected, uint32_t found) {
+absl::Status ChecksumDiffers(int index, uint32_t expected, uint32_t found,
+                             absl::string_view why = "") {
   return absl::DataLossError(absl::StrFormat(
-      "frame %d: its CRC-32C is %08x, of its pixels it is %08x", index, expected, found));
+      "frame %d: its CRC-32C is %08x, of its pixels it is %08x%s", index, expected, found, why));
+}
+
+/// What a console computes that does not compute CRC-32C, as a clause; else empty: it is damage.
+std::string OtherChecksum(const jobs::SpoolFrame& frame, uint32_t crc32c) {
+  if (*frame.crc32c == __builtin_bswap32(crc32c)) {
+    return ": the bytes of the checksum are reversed; legal is little-endian, as fixed32 is";
+  }
+  uint32_t crc32 = 0;
+  for (const auto& piece : frame.pixels) crc32 = ExtendCrc32(crc32, piece);
+  if (*frame.crc32c != crc32) return "";
+  return ": it is the CRC-32 of zlib and Ethernet; legal is CRC-32C (Castagnoli), e3069283 of "
+         "123456789";
 }
 
 }  // namespace
@@ -206,7 +219,8 @@ absl::Status JobFile::WriteSlot(const jobs::SpoolFrame& frame) {
     slot.payload_crc32c = ExtendCrc32c(slot.payload_crc32c, piece);
   }
   if (frame.crc32c && *frame.crc32c != slot.payload_crc32c) {
-    return ChecksumDiffers(frame.index, *frame.crc32c, slot.payload_crc32c);
+    return ChecksumDiffers(frame.index, *frame.crc32c, slot.payload_crc32c,
+                           OtherChecksum(frame, slot.payload_crc32c));
   }
   const SlotHeaderBytes bytes = EncodeSlot(slot, tag_);
   std::vector<iovec> pieces = {Piece(bytes)};

@@ -20,6 +20,7 @@
 namespace isocenter::client_test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -465,6 +466,20 @@ std::string SmallBundle(const TemporaryDirectory& directory) {
                                    "3", "--detector", "8x8", "--pitch-mm", "10", "--overwrite"});
   EXPECT_EQ(made.exit_code, 0) << made.err;
   return bundle;
+}
+
+TEST(Slips, AProxyOfTheEnvironmentIsNamed) {
+  const auto told = [](const char* proxy) {
+    setenv("http_proxy", proxy, 1);
+    const Outcome outcome = RunCommand({"health", "--server", "127.0.0.1:50051"});
+    unsetenv("http_proxy");
+    EXPECT_EQ(outcome.exit_code, 6);
+    return outcome.err;
+  };
+  EXPECT_THAT(told("http://me:secret@127.0.0.1:9/"),
+              AllOf(HasSubstr("nothing listens at 127.0.0.1:9;"),
+                    HasSubstr("; that is the proxy of http_proxy in the environment: no_proxy"),
+                    Not(HasSubstr("secret"))));
 }
 
 TEST(Slips, InABundleAreToldWithTheirPlace) {

@@ -1,5 +1,7 @@
 """client/example/own_console.py, the console of docs/user-guide/own-console.md, before two nodes that die at any moment of a scan."""
 
+import array
+import subprocess
 import sys
 import threading
 import time
@@ -10,6 +12,7 @@ from two_nodes import TwoNodes
 
 sys.path.insert(0, str(ROOT / "client/example"))
 import grpc  # noqa: E402
+import first_scan  # noqa: E402
 import own_console  # noqa: E402
 
 FRAMES = 20
@@ -55,6 +58,21 @@ class OwnConsoleTest(PackageTest):
                 scan, result = self.scan()
                 self.assertEqual((result.job_id, scan.node, scan.left), ("job-of-a", "b", {"a"}))
                 self.assertEqual(self.b.held["job-of-a"], set(range(FRAMES)))
+
+    def test_the_first_scan_shows_a_ball_of_water(self):
+        self.assertEqual(first_scan.crc32c(b"123456789"), 0xE3069283)
+        thickest = array.array("f", first_scan.ball(25))
+        self.assertEqual(len(thickest), first_scan.ROWS * first_scan.COLUMNS)
+        self.assertAlmostEqual(max(thickest), 2 * first_scan.RADIUS_MM * first_scan.WATER_PER_MM, delta=0.01)
+        with mock.patch.object(first_scan, "FRAMES", FRAMES), mock.patch("builtins.print") as told:
+            first_scan.main(self.nodes.address)
+        self.assertEqual(self.a.held["job-of-a"], set(range(FRAMES)))
+        self.assertIn("job job-of-a", told.call_args_list[0].args[0])
+
+    def test_the_first_scan_says_how_it_is_called(self):
+        run = subprocess.run([sys.executable, ROOT / "client/example/first_scan.py"], capture_output=True, text=True, env={"PYTHONPATH": sys.path[1]})
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("usage: first_scan.py HOST:PORT", run.stderr)
 
     def test_a_node_that_is_full_is_passed_over(self):
         self.a.refuses = True

@@ -2,6 +2,7 @@
 
 import gzip
 import importlib.util
+import os
 import re
 import struct
 import unittest.mock
@@ -449,6 +450,23 @@ class PartsTest(support.ServiceTest):
             self.assertIn(said, str(error))
             for words in ("failed to connect", "last error", "UNKNOWN", "SSL", "C-ares", "address list", "Socket"):
                 self.assertNotIn(words, str(error))
+
+    def test_a_proxy_of_the_environment_is_named(self):
+        refused = "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.1:3128: HTTP proxy returned response code 403"
+        for environment, told in (
+            ({"http_proxy": "http://proxy:3128"}, "that is the proxy of http_proxy in the environment: no_proxy"),
+            ({"grpc_proxy": "", "https_proxy": "http://me:secret@proxy:3128/"}, "that is the proxy of https_proxy in the environment"),
+            ({"http_proxy": "http://proxy:8080"}, None),
+            ({}, None),
+        ):
+            with unittest.mock.patch.dict(os.environ, environment):
+                error = str(errors._unavailable(refused))
+            self.assertNotIn("secret", error)
+            if told:
+                self.assertIn("no answer from 10.0.0.1:3128", error)
+                self.assertIn(told, error)
+            else:
+                self.assertNotIn("proxy", error)
 
     def test_what_waiting_does_not_mend_is_a_kind_of_its_own(self):
         failed = "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.1:7: "

@@ -1,9 +1,11 @@
 """What else a service is asked from Python: jobs, refinements, protocols, calibrations, DICOM files; TLS and tokens."""
 
 import hashlib
+import subprocess
+import sys
 import time
 
-from package import GRID, PackageTest, isocenter, main, support
+from package import GRID, ROOT, STAGED, PackageTest, isocenter, main, np, support
 from lab import process  # noqa: E402
 from isocenter.v1 import protocols_pb2  # noqa: E402
 
@@ -47,6 +49,20 @@ class ServiceCallsTest(PackageTest):
         self.assert_says(isocenter.NotFound, "reference_job_id: there is no job 'none'", job.refine, second_pass=beside)
         self.assert_says(isocenter.InvalidArgument, "job_class is 'live'; legal is interactive or batch", job.refine, "x", job_class="live")
         self.assert_says(isocenter.InvalidArgument, "a state is 'done'; legal is receiving, ", client.jobs, states=("done",))
+
+    def test_the_first_scan_of_a_console_of_ones_own(self):
+        """client/example/first_scan.py: the ball of water is where geometry.proto says, and as large."""
+        daemon = self.service()
+        run = subprocess.run(
+            [sys.executable, "-B", ROOT / "client/example/first_scan.py", daemon.grpc], capture_output=True, text=True, env={"PYTHONPATH": str(STAGED)}
+        )
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        volume = self.connect(daemon.grpc).job(run.stdout.split()[1].rstrip(":")).volume()
+        inside = np.argwhere(volume.array > -500)
+        middle = volume.affine() @ [*inside.mean(axis=0)[::-1], 1]
+        np.testing.assert_allclose(middle[:3], (40, 0, 10), atol=0.3)
+        self.assertAlmostEqual(len(inside) * np.linalg.det(volume.affine()) / (4 / 3 * np.pi * 50**3), 1, delta=0.01)
+        self.assertAlmostEqual(np.median(volume.array[volume.array > -500]), 0, delta=5)
 
     def test_waiting_for_a_job_ends_in_time(self):
         client = self.connect(self.service().grpc)

@@ -79,17 +79,16 @@ absl::Status Finish(Session& session, NodeOperation operation, const Responder& 
   const absl::Status sent = respond(status, counts, identifiers.get());
   const bool cancelled = status == STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication;
   const bool succeeded = sent.ok() && status == STATUS_MOVE_Success_SubOperationsCompleteNoFailures;
+  const std::string why = absl::StrCat(remark, counts.comment.empty() ? "" : "; ", counts.comment);
   spdlog::log(succeeded || cancelled ? spdlog::level::info : spdlog::level::warn,
               "dicom: C-{} of '{}': status {:04X}, {} sent, {} failed{}",
               absl::AsciiStrToUpper(Name(operation)), session.calling_ae_title, status,
-              counts.completed + counts.warning, counts.failed, std::string(remark));
+              counts.completed + counts.warning, counts.failed, why);
   Audit(session,
         cancelled   ? audit::Outcome::kCancelled
         : succeeded ? audit::Outcome::kSuccess
                     : audit::Outcome::kFailure,
-        counts,
-        absl::StrCat("status ", absl::Hex(status, absl::kZeroPad4), remark,
-                     counts.comment.empty() ? "" : "; ", counts.comment));
+        counts, absl::StrCat("status ", absl::Hex(status, absl::kZeroPad4), why));
   session.node.Report(operation, succeeded   ? NodeOutcome::kSuccess
                                  : cancelled ? NodeOutcome::kCancelled
                                              : NodeOutcome::kFailure);
@@ -222,8 +221,9 @@ absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ
     return candidate.ae_title == session.destination;
   });
   if (peer == peers.end()) {
-    return finish(STATUS_MOVE_Refused_MoveDestinationUnknown, RetrieveCounts(),
-                  "; the destination is no configured peer");
+    const RetrieveCounts counts{
+        .comment = absl::StrCat("'", session.destination, "' is no configured dicom_node.peer")};
+    return finish(STATUS_MOVE_Refused_MoveDestinationUnknown, counts, "");
   }
   const std::vector<archive::InstanceRow>& instances = wanted->instances;
   if (instances.empty()) {

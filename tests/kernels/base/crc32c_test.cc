@@ -22,5 +22,11 @@ TEST(Crc32c, PiecesGiveTheChecksumOfTheWhole) {
   }
 }
 
+TEST(Crc32, IsThatOfZip) {
+  const std::string text = "123456789";
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  EXPECT_EQ(ExtendCrc32(ExtendCrc32(0, bytes.first(4)), bytes.subspan(4)), 0xCBF43926u);
+}
+
 }  // namespace
 }  // namespace isocenter

@@ -186,7 +186,7 @@ TEST(NormalizeMatrix, AcceptsRowsOfVeryDifferentScale) {
 TEST(NormalizeMatrix, RefusesAnIsocentreThatIsNotInFrontOfTheSource) {
   ProjectionMatrix behind = kByHand;
   behind.m[11] = -1;
-  ExpectRefused(behind, "not in front of the source");
+  ExpectRefused(behind, "legal is above 0: the matrix times -1 has the same pixels");
   behind.m[11] = 0;
   ExpectRefused(behind, "not in front of the source");
   behind.m[11] = 1e-7;  // 0.1 µm in front of it

@@ -358,11 +358,13 @@ TEST(LimitedArc, IsNoneOfWhatIsNoArc) {
 TEST(ComputeRedundancy, NamesTheColumnsThatADisplacedDetectorLacks) {
   // Of 107 pixels beside the middle: 7 are left, or none, or the axis is off the detector.
   ExpectRefused(Orbit(360, 359, 100), RedundancyWeighting::kAuto,
-                {"displaced", "reaches 7.0 columns", "1.0 are missing", "legal is 8 or more"});
+                {"displaced", "reaches 7.0 columns", "which is at column 207.0 of 0 to 214",
+                 "1.0 are missing", "legal is 8 or more"});
   ExpectRefused(Orbit(360, 359, -120), RedundancyWeighting::kAuto,
                 {"reaches -13.0 columns", "21.0 are missing"});
   ExpectRefused(Orbit(500, 212, 20), RedundancyWeighting::kAuto,
-                {"displaced", "of its 215 columns", "short scan is up to 21.5", "full turn"});
+                {"displaced", "of its 215 columns", "has the axis at column 127.0 of 0 to 214",
+                 "short scan is up to 21.5", "full turn"});
   ExpectRefused(Orbit(500, 250, -60), RedundancyWeighting::kShortScan, {"displaced"});
   ExpectRefused(Orbit(500, 355, 60), RedundancyWeighting::kAuto, {"displaced"});
 }

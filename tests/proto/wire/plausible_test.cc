@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "absl/time/civil_time.h"
 #include "kernels/base/units.h"
 
@@ -157,6 +159,34 @@ TEST(Plausible, ViewsAreNotMissingInABlock) {
   EXPECT_THAT(without(110, 3), ElementsAre(HasSubstr("are views missing between them?")));
   EXPECT_THAT(without(500, 10), IsEmpty()) << "4.4 degrees";
   EXPECT_THAT(without(500, 12), ElementsAre(HasSubstr("plausible is up to 5 degrees")));
+}
+
+TEST(Plausible, TheArmTurnsAboutZ) {
+  // The same cameras in a world that is turned about x.
+  const auto turned = [](int views, double deg) {
+    const double c = std::cos(DegreesToRadians(deg)), s = std::sin(DegreesToRadians(deg));
+    Trajectory trajectory = Orbit(views);
+    for (ProjectionMatrix& p : trajectory) {
+      for (int row = 0; row < 3; ++row) {
+        const double y = p.m[4 * row + 1], z = p.m[4 * row + 2];
+        p.m[4 * row + 1] = c * y - s * z;
+        p.m[4 * row + 2] = s * y + c * z;
+      }
+    }
+    return trajectory;
+  };
+  for (const double deg : {90.0, -90.0, 70.0}) {
+    EXPECT_THAT(ImplausibleFields(Plausible(), turned(100, deg), kNow),
+                ElementsAre(HasSubstr("is the axis of rotation z of the matrices' world?")))
+        << deg;
+  }
+  EXPECT_THAT(ImplausibleFields(Plausible(), turned(100, 90), kNow),
+              ElementsAre(HasSubstr("90 degrees from z; plausible is up to 60 degrees")));
+  EXPECT_THAT(ImplausibleFields(Plausible(), turned(100, 40), kNow), IsEmpty())
+      << "an arm that is angled to the head";
+  EXPECT_THAT(ImplausibleFields(Plausible(), turned(100, 180), kNow), IsEmpty());
+  EXPECT_THAT(ImplausibleFields(Plausible(), Trajectory(3, Orbit(3)[0]), kNow), IsEmpty())
+      << "nothing turns";
 }
 
 TEST(Plausible, MatricesHaveTheDetectorsPixels) {

@@ -139,7 +139,9 @@ TEST_F(NodeRetrieveTest, MoveToAPeerOfImplicitVr) {
 
 TEST_F(NodeRetrieveTest, MoveToAnUnknownDestination) {
   StartNode();
-  EXPECT_THAT(Move("-aem NOBODY", kFirstStudy).text, HasSubstr("0xa801"));
+  const std::string refusal = Move("-aem NOBODY", kFirstStudy).text;
+  EXPECT_THAT(refusal, HasSubstr("0xa801"));
+  EXPECT_THAT(refusal, HasSubstr("'NOBODY' is no configured dicom_node.peer")) << "Error Comment";
   EXPECT_TRUE(Echoes());
 }
 

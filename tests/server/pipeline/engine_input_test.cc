@@ -526,6 +526,22 @@ TEST_F(EngineInputTest, AConsoleThatContradictsItselfFailsItsJobAndNoOther) {
   }
 }
 
+TEST_F(EngineInputTest, AConsoleThatCountsFromOneMakesNoVolume) {
+  const auto accepted = Accept(SmallRequest());
+  ASSERT_TRUE(accepted.ok());
+  const auto console = *Console::Attach(accepted->job);
+  ASSERT_TRUE(console->Send(1, kFrames).ok());
+  const std::string pixels(4032, 'x');
+  const absl::Status beyond =
+      accepted->job->AddFrame(1, {.index = kFrames, .pixels = {std::as_bytes(std::span(pixels))}})
+          .status();
+  EXPECT_THAT(std::string(beyond.message()),
+              HasSubstr("frame.index is 40; legal is 0 to 39, and 0 has not come: frames that are "
+                        "counted from 1"));
+  console->Reject(beyond);
+  EXPECT_EQ(AwaitEnd(accepted->snapshot->id).error, beyond);
+}
+
 TEST_F(EngineInputTest, ARejectedStreamThatHasSentAllChangesNothing) {
   Start({.sync = absl::Milliseconds(5)});
   for (const int frames : {kFrames, kFrames - 1}) {  // the second with finish

@@ -178,5 +178,20 @@ TEST(RawMessage, AgreesWithProtobufOnWhatIsDamaged) {
   }
 }
 
+TEST(RawMessage, SaysThatAConsoleCompresses) {
+  const auto refusal = [](const std::string& begin) {
+    return std::string(Sliced(begin + std::string(200, '\xff'), 50).Parse().status().message());
+  };
+  const std::string compressed = ": it is compressed (gzip or deflate)";
+  EXPECT_EQ(refusal("\x1f\x8b"),
+            "the message of 202 bytes is not an AcquireRequest; legal is valid, uncompressed "
+            "protobuf, whose texts are UTF-8" +
+                compressed);
+  for (const char* deflate : {"\x78\x9c", "\x78\x01", "\x78\xda", "\x78\x5e"}) {
+    EXPECT_TRUE(refusal(deflate).ends_with(compressed)) << deflate;
+  }
+  EXPECT_TRUE(refusal("\x78\x9d").ends_with("UTF-8"));
+}
+
 }  // namespace
 }  // namespace isocenter::rpc

@@ -17,6 +17,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using State = jobs::FrameState;
 
 class JobFileTest : public SpoolTest, public ::testing::WithParamInterface<SyncPolicy> {
@@ -128,6 +129,14 @@ TEST_P(JobFileTest, WrongFramesAreRefused) {
   jobs::SpoolFrame frame = FrameOf(0, 64);
   frame.crc32c = Crc32c(PixelsOf(0, 64)) ^ 1;
   EXPECT_EQ(AppendNow(*job, frame).code(), absl::StatusCode::kDataLoss);
+  // No damage: what a console computes that does not compute CRC-32C.
+  EXPECT_THAT(std::string(AppendNow(*job, frame).message()), Not(HasSubstr("legal")));
+  frame.crc32c = ExtendCrc32(0, PixelsOf(0, 64));
+  EXPECT_THAT(std::string(AppendNow(*job, frame).message()),
+              HasSubstr(": it is the CRC-32 of zlib and Ethernet; legal is CRC-32C"));
+  frame.crc32c = __builtin_bswap32(Crc32c(PixelsOf(0, 64)));
+  EXPECT_THAT(std::string(AppendNow(*job, frame).message()),
+              HasSubstr(": the bytes of the checksum are reversed"));
   EXPECT_THAT(job->states(), Each(State::kMissing));
   frame.crc32c = Crc32c(PixelsOf(0, 64));
   EXPECT_TRUE(AppendNow(*job, frame).ok());
