@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <deque>
 #include <functional>
 #include <future>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,9 +17,11 @@
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/cone_beam/cone_beam_pass.h"
 #include "kernels/recon/second_pass/findings.h"
+#include "kernels/recon/second_pass/first_volume.h"
 #include "kernels/recon/second_pass/line_correction.h"
 #include "kernels/recon/second_pass/line_store.h"
 #include "kernels/recon/second_pass/metal_evidence.h"
+#include "kernels/recon/second_pass/metal_light.h"
 #include "kernels/recon/second_pass/motion_pass.h"
 #include "kernels/recon/second_pass/scatter_pass.h"
 #include "kernels/recon/second_pass/scatter_removal.h"
@@ -89,9 +89,19 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> InterpolateLinearly();
   absl::StatusOr<bool> FindPrior();
   absl::StatusOr<bool> InterpolateByPrior();
+  absl::StatusOr<bool> KeepLines();
+  absl::StatusOr<bool> MarkMetalsVoxels();
+  absl::StatusOr<bool> AskLight();
+  absl::StatusOr<bool> MakeMetalLines();
+  absl::StatusOr<bool> ReconstructMetal() { return ReconstructBy(again(), light_.get()); }
+  absl::StatusOr<bool> KeepMetalsVoxels();
+  absl::StatusOr<bool> AddRest();
   absl::StatusOr<bool> FindBone();
   absl::StatusOr<bool> CorrectBone();
-  absl::StatusOr<bool> Reconstruct();
+  absl::StatusOr<bool> Reconstruct() { return ReconstructBy(again(), nullptr); }
+  absl::StatusOr<bool> ReconstructSmoothly() {
+    return ReconstructBy(*plan_.smooth, lit_ ? light_.get() : nullptr);
+  }
   absl::StatusOr<bool> PutMetalBack();
   absl::StatusOr<bool> ModelConeBeam();
   absl::StatusOr<bool> FindConeBeamArtefact();
@@ -99,18 +109,33 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> LookForMotion();
   absl::StatusOr<bool> LookForDetector();
 
+  /// Reconstructs the lines, or those of `light`, by a plan of the same trajectory.
+  absl::StatusOr<bool> ReconstructBy(const ReconstructionPlan& plan, MetalLight* light);
+  /// Of some views: their lines, and projections of the volume.
+  using Work =
+      std::function<void(int first_view, const LineChunk& lines, HostView3<float> projections)>;
+  /// Does it with the next views; true when all are done.
+  absl::StatusOr<bool> WithProjections(const Work& work);
   /// Does what needs no device on a thread of its own, so that who waits for the device need not
   /// wait for a second of it; true when it is done.
   absl::StatusOr<bool> OnHost(std::function<absl::Status()> work);
+  absl::StatusOr<bool> Aside(std::function<void()> work) {
+    return OnHost([work = std::move(work)] {
+      work();
+      return absl::OkStatus();
+    });
+  }
   /// Half of the host's threads, so that others find some.
   int HostThreads() const { return std::max(1, devices_[0]->limits().threads / 2); }
-  absl::Status LookForMetal();
   absl::Status LookForBone();
   /// The next views to correct, on the device.
   absl::StatusOr<LineChunk> NextChunk();
   /// Corrects them, and counts what this changes of the views that are asked.
   absl::Status Counted(const LineChunk& chunk, LineChanges& changes,
-                       const std::function<absl::Status()>& correct);
+                       const std::function<absl::Status()>& correct) {
+    const int first = view_ - static_cast<int>(chunk.lines.shape().slow);
+    return CountChanges(chunk.lines, first, AskedViewStride(plan_.views()), correct, changes);
+  }
   double VoxelMm3() const {
     return plan_.grid.spacing.x * plan_.grid.spacing.y * plan_.grid.spacing.z;
   }
@@ -130,6 +155,8 @@ class SecondPass final : public Refinement {
     return store_->Matrices(0, plan_.views());
   }
   absl::Status CollectTrace();
+  /// Corrections and reconstructions are in the device's memory one at a time.
+  absl::Status FreeDevice();
   HostView3<float> volume() const { return volume_->view(); }
   HostView3<float> metal() const { return metal_->view(); }
 
@@ -141,8 +168,11 @@ class SecondPass final : public Refinement {
   std::optional<VolumeMemory> volume_;
   std::optional<VolumeMemory> metal_;  // HU of FindMetal; none: not asked for
   std::unique_ptr<MetalEvidence> evidence_;
-  std::vector<float> removed_;  // of a chunk's lines
-  std::vector<float> before_;   // a chunk's lines that are asked, before they are corrected
+  std::unique_ptr<MetalLight> light_;  // null: no metal yet
+  bool lit_ = false;                   // whether it has lines to make a prior of
+  std::vector<float> projections_;     // a chunk's
+  std::vector<float> removed_;         // of a chunk's lines
+  std::vector<float> before_;          // a chunk's lines that are asked, before they are corrected
   std::unique_ptr<StripeCorrection> stripes_;
   std::unique_ptr<ScatterPass> scatter_;  // null: not asked for
   std::unique_ptr<ScatterRemoval> removal_;
@@ -210,26 +240,7 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   }
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the first volume", hounsfield.shape(), plan_.grid.shape()));
-  ThreadPool threads(HostThreads());
-  std::vector<int> illegal(plan_.grid.nz);  // whether a slice has values that are not finite
-  threads.ParallelFor(plan_.grid.nz, [&](int64_t z, int) {
-    const std::span<const float> from = hounsfield.slices(z, 1).span();
-    float* const to = volume().slices(z, 1).data();
-    // All are looked at, several at once.
-    int found = 0;
-    for (size_t i = 0; i < from.size(); ++i) {
-      to[i] = from[i];
-      found |= std::abs(from[i]) <= std::numeric_limits<float>::max() ? 0 : 1;
-    }
-    illegal[z] = found;
-  });
-  for (int z = 0; z < plan_.grid.nz; ++z) {
-    if (illegal[z] == 0) continue;
-    const auto finite = [](float value) { return std::isfinite(value); };
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the first volume has a value of ",
-        *std::ranges::find_if_not(hounsfield.slices(z, 1).span(), finite), " HU; legal is finite"));
-  }
+  ISO_RETURN_IF_ERROR(CopyFirstVolume(hounsfield, HostThreads(), volume()));
   store_->Close();
   started_ = true;
   if (plan_.settings.stripes) {
@@ -324,19 +335,20 @@ absl::StatusOr<bool> SecondPass::RemoveScatter() {
   return view_ == plan_.views();
 }
 
-absl::Status SecondPass::LookForMetal() {
-  // Of the metal's own HU nothing is known but that they are high: they are kept for the end.
-  ISO_ASSIGN_OR_RETURN(metal_found_.seen_voxels,
-                       FindMetal(*plan_.settings.metal, plan_.grid, volume(), metal()));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<bool> SecondPass::Segment() {
-  ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return LookForMetal(); }));
+  // Of the metal's own HU nothing is known but that they are high: they are kept for the end.
+  ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this]() -> absl::Status {
+                         ISO_ASSIGN_OR_RETURN(
+                             metal_found_.seen_voxels,
+                             FindMetal(*plan_.settings.metal, plan_.grid, volume(), metal()));
+                         return absl::OkStatus();
+                       }));
   if (!looked) return false;
   if (metal_found_.seen_voxels > 0) {
-    Then({&SecondPass::AskRays, &SecondPass::CountMetal, &SecondPass::InterpolateLinearly,
-          &SecondPass::Reconstruct, &SecondPass::FindPrior, &SecondPass::InterpolateByPrior,
+    Then({&SecondPass::AskRays, &SecondPass::CountMetal, &SecondPass::KeepLines,
+          &SecondPass::InterpolateLinearly, &SecondPass::Reconstruct, &SecondPass::FindPrior,
+          &SecondPass::InterpolateByPrior, &SecondPass::MarkMetalsVoxels, &SecondPass::AskLight,
+          &SecondPass::ReconstructSmoothly, &SecondPass::FindPrior, &SecondPass::InterpolateByPrior,
           &SecondPass::Reconstruct});
   }
   return true;
@@ -372,16 +384,63 @@ absl::StatusOr<bool> SecondPass::AskRays() {
 }
 
 absl::StatusOr<bool> SecondPass::CountMetal() {
-  return OnHost([this] {
-    metal_found_.pieces = CountPieces(plan_.grid, metal());
-    return absl::OkStatus();
-  });
+  return Aside([this] { metal_found_.pieces = CountPieces(plan_.grid, metal()); });
 }
 
 absl::StatusOr<bool> SecondPass::FindPrior() {
-  return OnHost([this] {
+  return Aside([this] {
     MakePrior(*plan_.settings.metal, plan_.warm_start->hounsfield, metal(), volume());
-    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<bool> SecondPass::KeepLines() {
+  if (light_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(light_, MetalLight::Create(plan_, *devices_[0]));
+  }
+  return Aside([this] { light_->Keep(0, store_->Lines(0, plan_.views())); });
+}
+
+absl::StatusOr<bool> SecondPass::MarkMetalsVoxels() {
+  return Aside([this] { MarkMetal(metal(), volume()); });
+}
+
+absl::StatusOr<bool> SecondPass::WithProjections(const Work& work) {
+  const int first = view_;
+  ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
+  projections_.resize(chunk.lines.span().size());
+  const HostView3<float> projections(projections_.data(), chunk.lines.shape());
+  ISO_RETURN_IF_ERROR(correction_->Project(volume(), {chunk.matrices, projections}));
+  work(first, chunk, projections);
+  return view_ == plan_.views();
+}
+
+absl::StatusOr<bool> SecondPass::AskLight() {
+  ISO_ASSIGN_OR_RETURN(const bool asked, WithProjections([this](int first, const LineChunk& chunk,
+                                                                HostView3<float> paths) {
+                         light_->Ask(first, chunk.matrices, chunk.lines, paths);
+                       }));
+  if (!asked) return false;
+  lit_ = light_->Fit();
+  if (lit_) {
+    Then({&SecondPass::MakeMetalLines, &SecondPass::ReconstructMetal, &SecondPass::KeepMetalsVoxels,
+          &SecondPass::AddRest});
+  }
+  return true;
+}
+
+absl::StatusOr<bool> SecondPass::MakeMetalLines() {
+  return WithProjections([this](int first, const LineChunk& chunk, HostView3<float> paths) {
+    light_->MakeMetal(first, chunk.lines, paths);
+  });
+}
+
+absl::StatusOr<bool> SecondPass::KeepMetalsVoxels() {
+  return Aside([this] { KeepMetal(plan_.grid, plan_.warm_start->hounsfield, metal(), volume()); });
+}
+
+absl::StatusOr<bool> SecondPass::AddRest() {
+  return WithProjections([this](int first, const LineChunk& chunk, HostView3<float> explained) {
+    light_->AddRest(first, chunk.lines, explained);
   });
 }
 
@@ -410,28 +469,6 @@ absl::StatusOr<LineChunk> SecondPass::NextChunk() {
   return chunk;
 }
 
-absl::Status SecondPass::Counted(const LineChunk& chunk, LineChanges& changes,
-                                 const std::function<absl::Status()>& correct) {
-  const int views = static_cast<int>(chunk.lines.shape().slow), first = view_ - views;
-  const int stride = AskedViewStride(plan_.views());
-  const auto for_asked = [&](const auto& work) {
-    for (int view = 0; view < views; ++view) {
-      if ((first + view) % stride == 0) work(chunk.lines.slices(view, 1).span());
-    }
-  };
-  before_.clear();
-  for_asked([&](std::span<const float> lines) {
-    before_.insert(before_.end(), lines.begin(), lines.end());
-  });
-  ISO_RETURN_IF_ERROR(correct());
-  std::span<const float> before = before_;
-  for_asked([&](std::span<const float> lines) {
-    changes.Add(before.first(lines.size()), lines);
-    before = before.subspan(lines.size());
-  });
-  return absl::OkStatus();
-}
-
 absl::StatusOr<bool> SecondPass::InterpolateLinearly() {
   ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
   ISO_RETURN_IF_ERROR(Counted(chunk, metal_found_.replaced,
@@ -452,21 +489,19 @@ absl::StatusOr<bool> SecondPass::CorrectBone() {
   return view_ == plan_.views();
 }
 
-absl::StatusOr<bool> SecondPass::Reconstruct() {
+absl::StatusOr<bool> SecondPass::ReconstructBy(const ReconstructionPlan& plan, MetalLight* light) {
   if (reconstructor_ == nullptr) {
-    // One of the two at a time is in the device's memory.
-    ISO_RETURN_IF_ERROR(CollectTrace());
-    stripes_.reset();
-    removal_.reset();
-    correction_.reset();
-    ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(again(), registry_, devices_));
+    ISO_RETURN_IF_ERROR(FreeDevice());
+    ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(plan, registry_, devices_));
   }
   const auto chunk = static_cast<size_t>(reconstructor_->next_chunk());
-  if (chunk < again().chunks.size()) {
-    const Chunk& views = again().chunks[chunk];
-    ISO_RETURN_IF_ERROR(reconstructor_->Push(
-        {.line_integrals = HostView3<const float>(store_->Lines(views.first_view, views.views))},
-        Matrices().subspan(views.first_view, views.views)));
+  if (chunk < plan.chunks.size()) {
+    const Chunk& views = plan.chunks[chunk];
+    const HostView3<const float> lines = light != nullptr
+                                             ? light->Lines(views.first_view, views.views)
+                                             : store_->Lines(views.first_view, views.views);
+    ISO_RETURN_IF_ERROR(reconstructor_->Push({.line_integrals = lines},
+                                             Matrices().subspan(views.first_view, views.views)));
     view_ += views.views;
     return false;
   }
@@ -479,22 +514,12 @@ absl::StatusOr<bool> SecondPass::Reconstruct() {
 }
 
 absl::StatusOr<bool> SecondPass::PutMetalBack() {
-  return OnHost([this] {
-    const std::span<const float> kept = metal().span();
-    const std::span<float> out = volume().span();
-    for (size_t i = 0; i < out.size(); ++i) {
-      if (kept[i] != 0) out[i] = kept[i];
-    }
-    return absl::OkStatus();
-  });
+  return Aside([this] { RestoreMetal(metal(), volume()); });
 }
 
 absl::StatusOr<bool> SecondPass::ModelConeBeam() {
   if (cone_beam_ == nullptr) {
-    ISO_RETURN_IF_ERROR(CollectTrace());
-    stripes_.reset();
-    removal_.reset();
-    correction_.reset();
+    ISO_RETURN_IF_ERROR(FreeDevice());
     cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_, HostThreads());
   }
   return OnHost(
@@ -557,26 +582,31 @@ std::vector<std::string> SecondPass::findings() const {
 }
 
 absl::Status SecondPass::CollectTrace() {
-  if (stripes_ != nullptr) {
-    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, stripes_->timeline().Take());
+  const auto take = [&](const auto& work) -> absl::Status {
+    if (work == nullptr) return absl::OkStatus();
+    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, work->timeline().Take());
     for (const ops::Span& span : spans) trace_.push_back({0, span});
-  }
-  if (removal_ != nullptr) {
-    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, removal_->timeline().Take());
-    for (const ops::Span& span : spans) trace_.push_back({0, span});
-  }
+    return absl::OkStatus();
+  };
+  ISO_RETURN_IF_ERROR(take(stripes_));
+  ISO_RETURN_IF_ERROR(take(removal_));
+  ISO_RETURN_IF_ERROR(take(correction_));
   if (cone_beam_ != nullptr) {
     ISO_ASSIGN_OR_RETURN(const std::vector<DeviceSpan> spans, cone_beam_->TakeTrace());
     trace_.insert(trace_.end(), spans.begin(), spans.end());
-  }
-  if (correction_ != nullptr) {
-    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, correction_->timeline().Take());
-    for (const ops::Span& span : spans) trace_.push_back({0, span});
   }
   if (reconstructor_ != nullptr) {
     ISO_ASSIGN_OR_RETURN(const std::vector<DeviceSpan> spans, reconstructor_->TakeTrace());
     trace_.insert(trace_.end(), spans.begin(), spans.end());
   }
+  return absl::OkStatus();
+}
+
+absl::Status SecondPass::FreeDevice() {
+  ISO_RETURN_IF_ERROR(CollectTrace());
+  stripes_.reset();
+  removal_.reset();
+  correction_.reset();
   return absl::OkStatus();
 }
 
