@@ -79,33 +79,60 @@ class SecondPass final : public Refinement {
       : plan_(plan), registry_(registry), devices_(devices.begin(), devices.end()) {}
 
   absl::StatusOr<bool> RemoveStripes();
-  absl::StatusOr<bool> BinLines();
+  absl::StatusOr<bool> BinLines() {
+    return OnHost([this] { return scatter_->Bin(*store_); });
+  }
   absl::StatusOr<bool> ReconstructCoarsely() { return scatter_->ReconstructStep(); }
-  absl::StatusOr<bool> EstimateScatter();
+  absl::StatusOr<bool> EstimateScatter() {
+    return OnHost([this] { return scatter_->Estimate(); });
+  }
   absl::StatusOr<bool> RemoveScatter();
   absl::StatusOr<bool> Segment();
   absl::StatusOr<bool> AskRays();
-  absl::StatusOr<bool> CountMetal();
+  absl::StatusOr<bool> CountMetal() {
+    return Aside([this] { metal_found_.pieces = CountPieces(plan_.grid, metal()); });
+  }
   absl::StatusOr<bool> InterpolateLinearly();
-  absl::StatusOr<bool> FindPrior();
+  absl::StatusOr<bool> FindPrior() {
+    return Aside([this] {
+      MakePrior(*plan_.settings.metal, plan_.warm_start->hounsfield, metal(), volume());
+    });
+  }
   absl::StatusOr<bool> InterpolateByPrior();
   absl::StatusOr<bool> KeepLines();
-  absl::StatusOr<bool> MarkMetalsVoxels();
+  absl::StatusOr<bool> MarkMetalsVoxels() {
+    return Aside([this] { MarkMetal(metal(), volume()); });
+  }
   absl::StatusOr<bool> AskLight();
-  absl::StatusOr<bool> MakeMetalLines();
+  absl::StatusOr<bool> MakeMetalLines() {
+    return WithProjections([this](int first, const LineChunk& chunk, HostView3<float> paths) {
+      light_->MakeMetal(first, chunk.lines, paths);
+    });
+  }
   absl::StatusOr<bool> ReconstructMetal() { return ReconstructBy(again(), light_.get()); }
-  absl::StatusOr<bool> KeepMetalsVoxels();
-  absl::StatusOr<bool> AddRest();
+  absl::StatusOr<bool> KeepMetalsVoxels() {
+    return Aside(
+        [this] { KeepMetal(plan_.grid, plan_.warm_start->hounsfield, metal(), volume()); });
+  }
+  absl::StatusOr<bool> AddRest() {
+    return WithProjections([this](int first, const LineChunk& chunk, HostView3<float> explained) {
+      light_->AddRest(first, chunk.lines, explained);
+    });
+  }
   absl::StatusOr<bool> FindBone();
   absl::StatusOr<bool> CorrectBone();
   absl::StatusOr<bool> Reconstruct() { return ReconstructBy(again(), nullptr); }
   absl::StatusOr<bool> ReconstructSmoothly() {
     return ReconstructBy(*plan_.smooth, lit_ ? light_.get() : nullptr);
   }
-  absl::StatusOr<bool> PutMetalBack();
+  absl::StatusOr<bool> PutMetalBack() {
+    return Aside([this] { RestoreMetal(metal(), volume()); });
+  }
   absl::StatusOr<bool> ModelConeBeam();
   absl::StatusOr<bool> FindConeBeamArtefact();
-  absl::StatusOr<bool> TakeOffConeBeamArtefact();
+  absl::StatusOr<bool> TakeOffConeBeamArtefact() {
+    return OnHost([this] { return cone_beam_->TakeOff(volume()); });
+  }
   absl::StatusOr<bool> LookForMotion();
   absl::StatusOr<bool> LookForDetector();
 
@@ -120,14 +147,10 @@ class SecondPass final : public Refinement {
   /// wait for a second of it; true when it is done.
   absl::StatusOr<bool> OnHost(std::function<absl::Status()> work);
   absl::StatusOr<bool> Aside(std::function<void()> work) {
-    return OnHost([work = std::move(work)] {
-      work();
-      return absl::OkStatus();
-    });
+    return OnHost([work = std::move(work)] { return work(), absl::OkStatus(); });
   }
   /// Half of the host's threads, so that others find some.
   int HostThreads() const { return std::max(1, devices_[0]->limits().threads / 2); }
-  absl::Status LookForBone();
   /// The next views to correct, on the device.
   absl::StatusOr<LineChunk> NextChunk();
   /// Corrects them, and counts what this changes of the views that are asked.
@@ -172,7 +195,6 @@ class SecondPass final : public Refinement {
   bool lit_ = false;                   // whether it has lines to make a prior of
   std::vector<float> projections_;     // a chunk's
   std::vector<float> removed_;         // of a chunk's lines
-  std::vector<float> before_;          // a chunk's lines that are asked, before they are corrected
   std::unique_ptr<StripeCorrection> stripes_;
   std::unique_ptr<ScatterPass> scatter_;  // null: not asked for
   std::unique_ptr<ScatterRemoval> removal_;
@@ -317,14 +339,6 @@ absl::StatusOr<bool> SecondPass::RemoveStripes() {
   return row_ >= plan_.acquisition.detector.rows;
 }
 
-absl::StatusOr<bool> SecondPass::BinLines() {
-  return OnHost([this] { return scatter_->Bin(*store_); });
-}
-
-absl::StatusOr<bool> SecondPass::EstimateScatter() {
-  return OnHost([this] { return scatter_->Estimate(); });
-}
-
 absl::StatusOr<bool> SecondPass::RemoveScatter() {
   if (removal_ == nullptr) {
     ISO_ASSIGN_OR_RETURN(removal_, ScatterRemoval::Create(plan_, registry_, *devices_[0]));
@@ -378,19 +392,8 @@ absl::StatusOr<bool> SecondPass::AskRays() {
   evidence_.reset();
   std::vector<float>().swap(removed_);
   // It has the metal of before on the device.
-  ISO_RETURN_IF_ERROR(CollectTrace());
-  correction_.reset();
+  ISO_RETURN_IF_ERROR(FreeDevice());
   return true;
-}
-
-absl::StatusOr<bool> SecondPass::CountMetal() {
-  return Aside([this] { metal_found_.pieces = CountPieces(plan_.grid, metal()); });
-}
-
-absl::StatusOr<bool> SecondPass::FindPrior() {
-  return Aside([this] {
-    MakePrior(*plan_.settings.metal, plan_.warm_start->hounsfield, metal(), volume());
-  });
 }
 
 absl::StatusOr<bool> SecondPass::KeepLines() {
@@ -398,10 +401,6 @@ absl::StatusOr<bool> SecondPass::KeepLines() {
     ISO_ASSIGN_OR_RETURN(light_, MetalLight::Create(plan_, *devices_[0]));
   }
   return Aside([this] { light_->Keep(0, store_->Lines(0, plan_.views())); });
-}
-
-absl::StatusOr<bool> SecondPass::MarkMetalsVoxels() {
-  return Aside([this] { MarkMetal(metal(), volume()); });
 }
 
 absl::StatusOr<bool> SecondPass::WithProjections(const Work& work) {
@@ -428,31 +427,12 @@ absl::StatusOr<bool> SecondPass::AskLight() {
   return true;
 }
 
-absl::StatusOr<bool> SecondPass::MakeMetalLines() {
-  return WithProjections([this](int first, const LineChunk& chunk, HostView3<float> paths) {
-    light_->MakeMetal(first, chunk.lines, paths);
-  });
-}
-
-absl::StatusOr<bool> SecondPass::KeepMetalsVoxels() {
-  return Aside([this] { KeepMetal(plan_.grid, plan_.warm_start->hounsfield, metal(), volume()); });
-}
-
-absl::StatusOr<bool> SecondPass::AddRest() {
-  return WithProjections([this](int first, const LineChunk& chunk, HostView3<float> explained) {
-    light_->AddRest(first, chunk.lines, explained);
-  });
-}
-
-absl::Status SecondPass::LookForBone() {
-  const ops::BoneTable& table = *plan_.acquisition.calibration->bone;
-  bone_found_.voxels = CountBone(table, volume());
-  if (bone_found_.voxels > 0) MakeBone(table, volume());
-  return absl::OkStatus();
-}
-
 absl::StatusOr<bool> SecondPass::FindBone() {
-  ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return LookForBone(); }));
+  ISO_ASSIGN_OR_RETURN(const bool looked, Aside([this] {
+                         const ops::BoneTable& table = *plan_.acquisition.calibration->bone;
+                         bone_found_.voxels = CountBone(table, volume());
+                         if (bone_found_.voxels > 0) MakeBone(table, volume());
+                       }));
   if (!looked) return false;
   if (bone_found_.voxels > 0) Then({&SecondPass::CorrectBone, &SecondPass::Reconstruct});
   return true;
@@ -479,7 +459,9 @@ absl::StatusOr<bool> SecondPass::InterpolateLinearly() {
 absl::StatusOr<bool> SecondPass::InterpolateByPrior() {
   ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
   ISO_RETURN_IF_ERROR(correction_->TakeMetalOut(metal(), volume(), chunk));
-  return view_ == plan_.views();
+  if (view_ < plan_.views()) return false;
+  ISO_RETURN_IF_ERROR(FreeDevice());  // it has the prior there, where another volume will be
+  return true;
 }
 
 absl::StatusOr<bool> SecondPass::CorrectBone() {
@@ -513,10 +495,6 @@ absl::StatusOr<bool> SecondPass::ReconstructBy(const ReconstructionPlan& plan, M
   return true;
 }
 
-absl::StatusOr<bool> SecondPass::PutMetalBack() {
-  return Aside([this] { RestoreMetal(metal(), volume()); });
-}
-
 absl::StatusOr<bool> SecondPass::ModelConeBeam() {
   if (cone_beam_ == nullptr) {
     ISO_RETURN_IF_ERROR(FreeDevice());
@@ -530,10 +508,6 @@ absl::StatusOr<bool> SecondPass::FindConeBeamArtefact() {
   ISO_ASSIGN_OR_RETURN(const bool found, cone_beam_->Step());
   view_ = cone_beam_->views_done();
   return found;
-}
-
-absl::StatusOr<bool> SecondPass::TakeOffConeBeamArtefact() {
-  return OnHost([this] { return cone_beam_->TakeOff(volume()); });
 }
 
 absl::StatusOr<bool> SecondPass::LookForMotion() {
