@@ -21,7 +21,7 @@ namespace isocenter::recon {
 inline constexpr double kDarkLine = 8;
 /// Of the light through metal so much must come, or it is not asked: the edges of metal that is
 /// dark tell less than they disturb.
-inline constexpr double kLeastLight = 0.5;
+inline constexpr double kLeastLight = 0.8;
 
 /// Every voxel of metal (FindMetal) is 1, all else 0.
 void MarkMetal(HostView3<const float> metal, HostView3<float> marked);
