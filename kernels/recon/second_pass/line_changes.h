@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+
+#include "absl/status/status.h"
+#include "kernels/base/views.h"
 
 namespace isocenter::recon {
 
@@ -23,5 +27,10 @@ class LineChanges {
   int64_t rays_ = 0, changed_ = 0;
   double falls_ = 0, squares_ = 0;
 };
+
+/// Runs `correct`, which changes lines [view][v][u] of views from `first_view` on, and adds what it
+/// changes of every stride-th view to `changes`.
+absl::Status CountChanges(HostView3<float> lines, int first_view, int stride,
+                          const std::function<absl::Status()>& correct, LineChanges& changes);
 
 }  // namespace isocenter::recon

@@ -47,11 +47,11 @@ absl::Status LineCorrection::Reshape(const LineChunk& chunk) {
   for (auto* stack : {&projections_, &first_, &second_, &frames_}) {
     ISO_RETURN_IF_ERROR((*stack)->Reshape(chunk.lines.shape()));
   }
-  return frames_->Upload(0, chunk.lines);
+  return absl::OkStatus();
 }
 
-absl::Status LineCorrection::Project(HostView3<const float> volume, const LineChunk& chunk,
-                                     ops::ProjectionStack& lines) {
+absl::Status LineCorrection::ProjectTo(HostView3<const float> volume, const LineChunk& chunk,
+                                       ops::ProjectionStack& lines) {
   const StageScope scope(session_->timeline(), ops::Stage::kForwardProject);
   ISO_RETURN_IF_ERROR(arithmetic_->Fill(0, *projections_));
   // A grid's projection is the sum of its slabs' (ops::ProjectorModel::kJoseph).
@@ -68,12 +68,19 @@ absl::Status LineCorrection::Project(HostView3<const float> volume, const LineCh
   return arithmetic_->Copy(*projections_, lines);
 }
 
+absl::Status LineCorrection::Project(HostView3<const float> volume, const LineChunk& chunk) {
+  ISO_RETURN_IF_ERROR(Reshape(chunk));
+  ISO_RETURN_IF_ERROR(ProjectTo(volume, chunk, *first_));
+  return first_->Download(0, chunk.lines);
+}
+
 absl::Status LineCorrection::TakeMetalOut(HostView3<const float> metal,
                                           HostView3<const float> prior, const LineChunk& chunk) {
   ISO_RETURN_IF_ERROR(Reshape(chunk));
-  ISO_RETURN_IF_ERROR(Project(metal, chunk, *first_));
+  ISO_RETURN_IF_ERROR(frames_->Upload(0, chunk.lines));
+  ISO_RETURN_IF_ERROR(ProjectTo(metal, chunk, *first_));
   const bool with_prior = prior.data() != nullptr;
-  if (with_prior) ISO_RETURN_IF_ERROR(Project(prior, chunk, *second_));
+  if (with_prior) ISO_RETURN_IF_ERROR(ProjectTo(prior, chunk, *second_));
   ISO_RETURN_IF_ERROR(
       trace_->Run(chunk.lines.shape().slow,
                   {.least = LeastMetal(plan_), .margin = plan_.settings.metal->trace_margin_px},
@@ -83,7 +90,8 @@ absl::Status LineCorrection::TakeMetalOut(HostView3<const float> metal,
 
 absl::Status LineCorrection::CorrectBone(HostView3<const float> bone, const LineChunk& chunk) {
   ISO_RETURN_IF_ERROR(Reshape(chunk));
-  ISO_RETURN_IF_ERROR(Project(bone, chunk, *first_));
+  ISO_RETURN_IF_ERROR(frames_->Upload(0, chunk.lines));
+  ISO_RETURN_IF_ERROR(ProjectTo(bone, chunk, *first_));
   ISO_RETURN_IF_ERROR(bone_->Run(chunk.lines.shape().slow, *first_, *frames_));
   return frames_->Download(0, chunk.lines);
 }

@@ -24,6 +24,8 @@ class LineCorrection {
   static absl::StatusOr<std::unique_ptr<LineCorrection>> Create(const SecondPassPlan& plan,
                                                                 const ops::Registry& registry,
                                                                 ops::Device& device);
+  /// The chunk's lines become those of `volume`.
+  absl::Status Project(HostView3<const float> volume, const LineChunk& chunk);
   /// ops::InterpolateTrace, of `metal` in HU (FindMetal) and `prior` in 1/mm, or without.
   absl::Status TakeMetalOut(HostView3<const float> metal, HostView3<const float> prior,
                             const LineChunk& chunk);
@@ -35,8 +37,8 @@ class LineCorrection {
  private:
   explicit LineCorrection(const SecondPassPlan& plan) : plan_(plan) {}
   absl::Status Reshape(const LineChunk& chunk);
-  absl::Status Project(HostView3<const float> volume, const LineChunk& chunk,
-                       ops::ProjectionStack& lines);
+  absl::Status ProjectTo(HostView3<const float> volume, const LineChunk& chunk,
+                         ops::ProjectionStack& lines);
 
   const SecondPassPlan& plan_;
   std::unique_ptr<ops::Session> session_;  // before all that lives in it

@@ -9,6 +9,7 @@
 #include "kernels/recon/line_converter.h"
 #include "kernels/recon/second_pass/cone_beam/cone_beam_on_device.h"
 #include "kernels/recon/second_pass/metal_evidence.h"
+#include "kernels/recon/second_pass/metal_light.h"
 #include "kernels/recon/second_pass/motion_pass.h"
 #include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
@@ -26,12 +27,26 @@ absl::Status CheckBone(const Acquisition& acquisition) {
   return ops::CheckHasBone(*acquisition.calibration);
 }
 
+// Of a prior's volume, a share of the Nyquist frequency: streaks of metal's edges and of too few
+// views are finer than this, what a prior is made of is not.
+constexpr double kPriorCutoff = 0.5;
+
 // The corrected line integrals to the HU that the frames themselves are reconstructed to.
 absl::StatusOr<ReconstructionPlan> PlanAgain(const ReconstructionPlan& first,
-                                             const ops::Registry& registry,
+                                             const FdkSettings& fdk, const ops::Registry& registry,
                                              std::span<const ops::Device* const> devices) {
-  return MakePlan(AsLineIntegrals(first.acquisition), first.grid, first.settings, registry, devices,
+  return MakePlan(AsLineIntegrals(first.acquisition), first.grid, fdk, registry, devices,
                   Arrival::kComplete);
+}
+
+// The same for a prior.
+absl::StatusOr<ReconstructionPlan> PlanSmooth(const ReconstructionPlan& first,
+                                              const ops::Registry& registry,
+                                              std::span<const ops::Device* const> devices) {
+  FdkSettings fdk = first.settings;
+  fdk.window = ops::FilterWindow::kHann;
+  fdk.cutoff = std::min(fdk.cutoff, kPriorCutoff);
+  return PlanAgain(first, fdk, registry, devices);
 }
 
 // Of the first device while lines are projected: metal and prior, or bone.
@@ -172,7 +187,9 @@ absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& 
   if (plan.settings.stripes) ISO_RETURN_IF_ERROR(ChooseStripeRows(registry, device, plan));
   if (plan.scatter) ISO_RETURN_IF_ERROR(CountScatterBytes(registry, device, plan));
   if (plan.cone_beam) ISO_RETURN_IF_ERROR(CountConeBeamBytes(registry, device, plan));
-  for (const ReconstructionPlan* pass : {&*plan.warm_start, &plan.again}) {
+  const ReconstructionPlan& smooth = plan.smooth ? *plan.smooth : plan.again;
+  for (const ReconstructionPlan* pass :
+       std::initializer_list<const ReconstructionPlan*>{&*plan.warm_start, &plan.again, &smooth}) {
     if (pass->peak_bytes <= plan.peak_bytes) continue;
     plan.device_parts = pass->device_parts;
     plan.peak_bytes = pass->peak_bytes;
@@ -186,17 +203,22 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
                             ? int64_t{detector.rows} * detector.columns * plan.views() *
                                   static_cast<int64_t>(sizeof(float))
                             : 0;
-  const int64_t weights = static_cast<int64_t>(plan.again.column_weight.size() * sizeof(float));
+  const int64_t weights =
+      static_cast<int64_t>((plan.smooth ? 2 : 1) * plan.again.column_weight.size() * sizeof(float));
   const auto most_metal =
       static_cast<int64_t>(kMostMetalShare * static_cast<double>(plan.grid.voxels()));
   // Voxels are looked for first, then asked for with a chunk of lines.
   const int64_t asking = MetalEvidence::Bytes(most_metal) + lines / plan.views() * plan.chunk_views;
+  // Then lines are kept as they were, with paths of a chunk.
+  const int64_t light =
+      MetalLight::Bytes(plan.acquisition) + lines / plan.views() * plan.chunk_views;
   // A chunk of lines is kept while it is corrected; for metal it is smaller than what asks.
   const int64_t bone =
       plan.settings.bone && !plan.settings.metal ? lines / plan.views() * plan.chunk_views : 0;
-  const int64_t metal = plan.settings.metal
-                            ? VolumeBytes(plan.grid) + std::max(FindMetalBytes(plan.grid), asking)
-                            : 0;
+  const int64_t metal =
+      plan.settings.metal
+          ? VolumeBytes(plan.grid) + std::max({FindMetalBytes(plan.grid), asking, light})
+          : 0;
   const int64_t more_frames =
       (MostViewsAtOnce(plan) - LargestChunk(*plan.warm_start)) * FrameBytes(plan.acquisition);
   const MemoryParts beside{
@@ -218,11 +240,12 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
 }  // namespace
 
 int SweepsOf(const SecondPassSettings& settings) {
-  // Metal is projected three times and its prior once, for two reconstructions; bone once, for one;
+  // Metal is projected six times at most, its priors twice and what it explains once, for four
+  // reconstructions; bone once, for one;
   // stripes are reconstructed without, and so is scatter, whose own volumes are coarse. The
   // cone-beam artefact's is projected and reconstructed, on a coarse grid. Motion and the
   // detector's place are looked for by the host, and reconstructed once.
-  return (settings.stripes ? 1 : 0) + (settings.scatter ? 1 : 0) + (settings.metal ? 6 : 0) +
+  return (settings.stripes ? 1 : 0) + (settings.scatter ? 1 : 0) + (settings.metal ? 13 : 0) +
          (settings.bone ? 2 : 0) + (settings.cone_beam ? 1 : 0) + (settings.motion ? 1 : 0) +
          (settings.self_calibrate ? 1 : 0);
 }
@@ -264,7 +287,11 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
   plan.settings = settings;
   ISO_ASSIGN_OR_RETURN(plan.warm_start,
                        MakePlan(acquisition, grid, fdk, registry, devices, arrival));
-  ISO_ASSIGN_OR_RETURN(plan.again, PlanAgain(*plan.warm_start, registry, devices));
+  ISO_ASSIGN_OR_RETURN(plan.again,
+                       PlanAgain(*plan.warm_start, plan.warm_start->settings, registry, devices));
+  if (settings.metal) {
+    ISO_ASSIGN_OR_RETURN(plan.smooth, PlanSmooth(*plan.warm_start, registry, devices));
+  }
   if (settings.scatter) {
     ISO_ASSIGN_OR_RETURN(plan.scatter, MakeScatterPlan(*plan.warm_start, registry, devices));
   }

@@ -17,14 +17,15 @@ namespace isocenter::recon {
 /// voxel_updates are of all that comes after that.
 struct SecondPassPlan : RefinementBasis {
   SecondPassSettings settings;
-  ReconstructionPlan again;               // of the corrected line integrals, to the same HU
-  std::optional<ScatterPlan> scatter;     // with settings.scatter
-  std::optional<ConeBeamPlan> cone_beam;  // with settings.cone_beam
-  int64_t motion_bytes = 0;               // of the host, with settings.motion
-  int64_t calibration_bytes = 0;          // of the host, with settings.self_calibrate; also of
-                                          // settings.reference
-  int slab_slices = 0;                    // at most so many are projected at once
-  int stripe_rows = 0;                    // rows of all views that stripes are taken off at once
+  ReconstructionPlan again;                  // of the corrected line integrals, to the same HU
+  std::optional<ReconstructionPlan> smooth;  // as again, to what a prior is made of; with metal
+  std::optional<ScatterPlan> scatter;        // with settings.scatter
+  std::optional<ConeBeamPlan> cone_beam;     // with settings.cone_beam
+  int64_t motion_bytes = 0;                  // of the host, with settings.motion
+  int64_t calibration_bytes = 0;             // of the host, with settings.self_calibrate; also of
+                                             // settings.reference
+  int slab_slices = 0;                       // at most so many are projected at once
+  int stripe_rows = 0;                       // rows of all views that stripes are taken off at once
 
   /// What frames are to the line integrals that are corrected first.
   const Acquisition& stored() const { return scatter ? scatter->raw : acquisition; }

@@ -20,6 +20,7 @@
 #include "kernels/recon/second_pass/line_correction.h"
 #include "kernels/recon/second_pass/line_store.h"
 #include "kernels/recon/second_pass/metal_evidence.h"
+#include "kernels/recon/second_pass/metal_light.h"
 #include "kernels/recon/second_pass/motion_pass.h"
 #include "kernels/recon/second_pass/scatter_pass.h"
 #include "kernels/recon/second_pass/scatter_removal.h"
@@ -78,39 +79,87 @@ class SecondPass final : public Refinement {
       : plan_(plan), registry_(registry), devices_(devices.begin(), devices.end()) {}
 
   absl::StatusOr<bool> RemoveStripes();
-  absl::StatusOr<bool> BinLines();
+  absl::StatusOr<bool> BinLines() {
+    return OnHost([this] { return scatter_->Bin(*store_); });
+  }
   absl::StatusOr<bool> ReconstructCoarsely() { return scatter_->ReconstructStep(); }
-  absl::StatusOr<bool> EstimateScatter();
+  absl::StatusOr<bool> EstimateScatter() {
+    return OnHost([this] { return scatter_->Estimate(); });
+  }
   absl::StatusOr<bool> RemoveScatter();
   absl::StatusOr<bool> Segment();
   absl::StatusOr<bool> AskRays();
-  absl::StatusOr<bool> CountMetal();
+  absl::StatusOr<bool> CountMetal() {
+    return Aside([this] { metal_found_.pieces = CountPieces(plan_.grid, metal()); });
+  }
   absl::StatusOr<bool> InterpolateLinearly();
-  absl::StatusOr<bool> FindPrior();
+  absl::StatusOr<bool> FindPrior() {
+    return Aside([this] {
+      MakePrior(*plan_.settings.metal, plan_.warm_start->hounsfield, metal(), volume());
+    });
+  }
   absl::StatusOr<bool> InterpolateByPrior();
+  absl::StatusOr<bool> KeepLines();
+  absl::StatusOr<bool> MarkMetalsVoxels() {
+    return Aside([this] { MarkMetal(metal(), volume()); });
+  }
+  absl::StatusOr<bool> AskLight();
+  absl::StatusOr<bool> MakeMetalLines() {
+    return WithProjections([this](int first, const LineChunk& chunk, HostView3<float> paths) {
+      light_->MakeMetal(first, chunk.lines, paths);
+    });
+  }
+  absl::StatusOr<bool> ReconstructMetal() { return ReconstructBy(again(), light_.get()); }
+  absl::StatusOr<bool> KeepMetalsVoxels() {
+    return Aside(
+        [this] { KeepMetal(plan_.grid, plan_.warm_start->hounsfield, metal(), volume()); });
+  }
+  absl::StatusOr<bool> AddRest() {
+    return WithProjections([this](int first, const LineChunk& chunk, HostView3<float> explained) {
+      light_->AddRest(first, chunk.lines, explained);
+    });
+  }
   absl::StatusOr<bool> FindBone();
   absl::StatusOr<bool> CorrectBone();
-  absl::StatusOr<bool> Reconstruct();
-  absl::StatusOr<bool> PutMetalBack();
-  void OpenConeBeam();
+  absl::StatusOr<bool> Reconstruct() { return ReconstructBy(again(), nullptr); }
+  absl::StatusOr<bool> ReconstructSmoothly() {
+    return ReconstructBy(*plan_.smooth, lit_ ? light_.get() : nullptr);
+  }
+  absl::StatusOr<bool> PutMetalBack() {
+    return Aside([this] { RestoreMetal(metal(), volume()); });
+  }
+  void OpenConeBeam() {
+    cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_, HostThreads());
+  }
   absl::StatusOr<bool> ModelConeBeam();
   absl::StatusOr<bool> FindConeBeamArtefact();
   absl::StatusOr<bool> TakeOffConeBeamArtefact();
   absl::StatusOr<bool> LookForMotion();
   absl::StatusOr<bool> LookForDetector();
 
+  /// Reconstructs the lines, or those of `light`, by a plan of the same trajectory.
+  absl::StatusOr<bool> ReconstructBy(const ReconstructionPlan& plan, MetalLight* light);
+  /// Of some views: their lines, and projections of the volume.
+  using Work =
+      std::function<void(int first_view, const LineChunk& lines, HostView3<float> projections)>;
+  /// Does it with the next views; true when all are done.
+  absl::StatusOr<bool> WithProjections(const Work& work);
   /// Does what needs no device on a thread of its own, so that who waits for the device need not
   /// wait for a second of it; true when it is done.
   absl::StatusOr<bool> OnHost(std::function<absl::Status()> work);
+  absl::StatusOr<bool> Aside(std::function<void()> work) {
+    return OnHost([work = std::move(work)] { return work(), absl::OkStatus(); });
+  }
   /// Half of the host's threads, so that others find some.
   int HostThreads() const { return std::max(1, devices_[0]->limits().threads / 2); }
-  absl::Status LookForMetal();
-  absl::Status LookForBone();
   /// The next views to correct, on the device.
   absl::StatusOr<LineChunk> NextChunk();
   /// Corrects them, and counts what this changes of the views that are asked.
   absl::Status Counted(const LineChunk& chunk, LineChanges& changes,
-                       const std::function<absl::Status()>& correct);
+                       const std::function<absl::Status()>& correct) {
+    const int first = view_ - static_cast<int>(chunk.lines.shape().slow);
+    return CountChanges(chunk.lines, first, AskedViewStride(plan_.views()), correct, changes);
+  }
   double VoxelMm3() const {
     return plan_.grid.spacing.x * plan_.grid.spacing.y * plan_.grid.spacing.z;
   }
@@ -130,6 +179,8 @@ class SecondPass final : public Refinement {
     return store_->Matrices(0, plan_.views());
   }
   absl::Status CollectTrace();
+  /// Corrections and reconstructions are in the device's memory one at a time.
+  absl::Status FreeDevice();
   HostView3<float> volume() const { return volume_->view(); }
   HostView3<float> metal() const { return metal_->view(); }
 
@@ -142,8 +193,10 @@ class SecondPass final : public Refinement {
   std::optional<VolumeMemory> volume_;
   std::optional<VolumeMemory> metal_;  // HU of FindMetal; none: not asked for
   std::unique_ptr<MetalEvidence> evidence_;
-  std::vector<float> removed_;  // of a chunk's lines
-  std::vector<float> before_;   // a chunk's lines that are asked, before they are corrected
+  std::unique_ptr<MetalLight> light_;  // null: no metal yet
+  bool lit_ = false;                   // whether it has lines to make a prior of
+  std::vector<float> projections_;     // a chunk's
+  std::vector<float> removed_;         // of a chunk's lines
   std::unique_ptr<StripeCorrection> stripes_;
   std::unique_ptr<ScatterPass> scatter_;  // null: not asked for
   std::unique_ptr<ScatterRemoval> removal_;
@@ -296,14 +349,6 @@ absl::StatusOr<bool> SecondPass::RemoveStripes() {
   return row_ >= plan_.acquisition.detector.rows;
 }
 
-absl::StatusOr<bool> SecondPass::BinLines() {
-  return OnHost([this] { return scatter_->Bin(*store_); });
-}
-
-absl::StatusOr<bool> SecondPass::EstimateScatter() {
-  return OnHost([this] { return scatter_->Estimate(); });
-}
-
 absl::StatusOr<bool> SecondPass::RemoveScatter() {
   if (removal_ == nullptr) {
     ISO_ASSIGN_OR_RETURN(removal_, ScatterRemoval::Create(plan_, registry_, *devices_[0]));
@@ -314,19 +359,20 @@ absl::StatusOr<bool> SecondPass::RemoveScatter() {
   return view_ == plan_.views();
 }
 
-absl::Status SecondPass::LookForMetal() {
-  // Of the metal's own HU nothing is known but that they are high: they are kept for the end.
-  ISO_ASSIGN_OR_RETURN(metal_found_.seen_voxels,
-                       FindMetal(*plan_.settings.metal, plan_.grid, volume(), metal()));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<bool> SecondPass::Segment() {
-  ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return LookForMetal(); }));
+  // Of the metal's own HU nothing is known but that they are high: they are kept for the end.
+  ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this]() -> absl::Status {
+                         ISO_ASSIGN_OR_RETURN(
+                             metal_found_.seen_voxels,
+                             FindMetal(*plan_.settings.metal, plan_.grid, volume(), metal()));
+                         return absl::OkStatus();
+                       }));
   if (!looked) return false;
   if (metal_found_.seen_voxels > 0) {
-    Then({&SecondPass::AskRays, &SecondPass::CountMetal, &SecondPass::InterpolateLinearly,
-          &SecondPass::Reconstruct, &SecondPass::FindPrior, &SecondPass::InterpolateByPrior,
+    Then({&SecondPass::AskRays, &SecondPass::CountMetal, &SecondPass::KeepLines,
+          &SecondPass::InterpolateLinearly, &SecondPass::Reconstruct, &SecondPass::FindPrior,
+          &SecondPass::InterpolateByPrior, &SecondPass::MarkMetalsVoxels, &SecondPass::AskLight,
+          &SecondPass::ReconstructSmoothly, &SecondPass::FindPrior, &SecondPass::InterpolateByPrior,
           &SecondPass::Reconstruct});
   }
   return true;
@@ -356,34 +402,47 @@ absl::StatusOr<bool> SecondPass::AskRays() {
   evidence_.reset();
   std::vector<float>().swap(removed_);
   // It has the metal of before on the device.
-  ISO_RETURN_IF_ERROR(CollectTrace());
-  correction_.reset();
+  ISO_RETURN_IF_ERROR(FreeDevice());
   return true;
 }
 
-absl::StatusOr<bool> SecondPass::CountMetal() {
-  return OnHost([this] {
-    metal_found_.pieces = CountPieces(plan_.grid, metal());
-    return absl::OkStatus();
-  });
+absl::StatusOr<bool> SecondPass::KeepLines() {
+  if (light_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(light_, MetalLight::Create(plan_, *devices_[0]));
+  }
+  return Aside([this] { light_->Keep(0, store_->Lines(0, plan_.views())); });
 }
 
-absl::StatusOr<bool> SecondPass::FindPrior() {
-  return OnHost([this] {
-    MakePrior(*plan_.settings.metal, plan_.warm_start->hounsfield, metal(), volume());
-    return absl::OkStatus();
-  });
+absl::StatusOr<bool> SecondPass::WithProjections(const Work& work) {
+  const int first = view_;
+  ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
+  projections_.resize(chunk.lines.span().size());
+  const HostView3<float> projections(projections_.data(), chunk.lines.shape());
+  ISO_RETURN_IF_ERROR(correction_->Project(volume(), {chunk.matrices, projections}));
+  work(first, chunk, projections);
+  return view_ == plan_.views();
 }
 
-absl::Status SecondPass::LookForBone() {
-  const ops::BoneTable& table = *plan_.acquisition.calibration->bone;
-  bone_found_.voxels = CountBone(table, volume());
-  if (bone_found_.voxels > 0) MakeBone(table, volume());
-  return absl::OkStatus();
+absl::StatusOr<bool> SecondPass::AskLight() {
+  ISO_ASSIGN_OR_RETURN(const bool asked, WithProjections([this](int first, const LineChunk& chunk,
+                                                                HostView3<float> paths) {
+                         light_->Ask(first, chunk.matrices, chunk.lines, paths);
+                       }));
+  if (!asked) return false;
+  lit_ = light_->Fit();
+  if (lit_) {
+    Then({&SecondPass::MakeMetalLines, &SecondPass::ReconstructMetal, &SecondPass::KeepMetalsVoxels,
+          &SecondPass::AddRest});
+  }
+  return true;
 }
 
 absl::StatusOr<bool> SecondPass::FindBone() {
-  ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return LookForBone(); }));
+  ISO_ASSIGN_OR_RETURN(const bool looked, Aside([this] {
+                         const ops::BoneTable& table = *plan_.acquisition.calibration->bone;
+                         bone_found_.voxels = CountBone(table, volume());
+                         if (bone_found_.voxels > 0) MakeBone(table, volume());
+                       }));
   if (!looked) return false;
   if (bone_found_.voxels > 0) Then({&SecondPass::CorrectBone, &SecondPass::Reconstruct});
   return true;
@@ -400,28 +459,6 @@ absl::StatusOr<LineChunk> SecondPass::NextChunk() {
   return chunk;
 }
 
-absl::Status SecondPass::Counted(const LineChunk& chunk, LineChanges& changes,
-                                 const std::function<absl::Status()>& correct) {
-  const int views = static_cast<int>(chunk.lines.shape().slow), first = view_ - views;
-  const int stride = AskedViewStride(plan_.views());
-  const auto for_asked = [&](const auto& work) {
-    for (int view = 0; view < views; ++view) {
-      if ((first + view) % stride == 0) work(chunk.lines.slices(view, 1).span());
-    }
-  };
-  before_.clear();
-  for_asked([&](std::span<const float> lines) {
-    before_.insert(before_.end(), lines.begin(), lines.end());
-  });
-  ISO_RETURN_IF_ERROR(correct());
-  std::span<const float> before = before_;
-  for_asked([&](std::span<const float> lines) {
-    changes.Add(before.first(lines.size()), lines);
-    before = before.subspan(lines.size());
-  });
-  return absl::OkStatus();
-}
-
 absl::StatusOr<bool> SecondPass::InterpolateLinearly() {
   ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
   ISO_RETURN_IF_ERROR(Counted(chunk, metal_found_.replaced,
@@ -432,7 +469,9 @@ absl::StatusOr<bool> SecondPass::InterpolateLinearly() {
 absl::StatusOr<bool> SecondPass::InterpolateByPrior() {
   ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
   ISO_RETURN_IF_ERROR(correction_->TakeMetalOut(metal(), volume(), chunk));
-  return view_ == plan_.views();
+  if (view_ < plan_.views()) return false;
+  ISO_RETURN_IF_ERROR(FreeDevice());  // it has the prior there, where another volume will be
+  return true;
 }
 
 absl::StatusOr<bool> SecondPass::CorrectBone() {
@@ -442,21 +481,19 @@ absl::StatusOr<bool> SecondPass::CorrectBone() {
   return view_ == plan_.views();
 }
 
-absl::StatusOr<bool> SecondPass::Reconstruct() {
+absl::StatusOr<bool> SecondPass::ReconstructBy(const ReconstructionPlan& plan, MetalLight* light) {
   if (reconstructor_ == nullptr) {
-    // One of the two at a time is in the device's memory.
-    ISO_RETURN_IF_ERROR(CollectTrace());
-    stripes_.reset();
-    removal_.reset();
-    correction_.reset();
-    ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(again(), registry_, devices_));
+    ISO_RETURN_IF_ERROR(FreeDevice());
+    ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(plan, registry_, devices_));
   }
   const auto chunk = static_cast<size_t>(reconstructor_->next_chunk());
-  if (chunk < again().chunks.size()) {
-    const Chunk& views = again().chunks[chunk];
-    ISO_RETURN_IF_ERROR(reconstructor_->Push(
-        {.line_integrals = HostView3<const float>(store_->Lines(views.first_view, views.views))},
-        Matrices().subspan(views.first_view, views.views)));
+  if (chunk < plan.chunks.size()) {
+    const Chunk& views = plan.chunks[chunk];
+    const HostView3<const float> lines = light != nullptr
+                                             ? light->Lines(views.first_view, views.views)
+                                             : store_->Lines(views.first_view, views.views);
+    ISO_RETURN_IF_ERROR(reconstructor_->Push({.line_integrals = lines},
+                                             Matrices().subspan(views.first_view, views.views)));
     view_ += views.views;
     return false;
   }
@@ -468,28 +505,10 @@ absl::StatusOr<bool> SecondPass::Reconstruct() {
   return true;
 }
 
-absl::StatusOr<bool> SecondPass::PutMetalBack() {
-  return OnHost([this] {
-    const std::span<const float> kept = metal().span();
-    const std::span<float> out = volume().span();
-    for (size_t i = 0; i < out.size(); ++i) {
-      if (kept[i] != 0) out[i] = kept[i];
-    }
-    return absl::OkStatus();
-  });
-}
-
-void SecondPass::OpenConeBeam() {
-  cone_beam_ = std::make_unique<ConeBeamPass>(plan_, registry_, devices_, HostThreads());
-}
-
 absl::StatusOr<bool> SecondPass::ModelConeBeam() {
   const auto matrices = store_->Matrices(0, plan_.views());
   if (cone_beam_ == nullptr) {
-    ISO_RETURN_IF_ERROR(CollectTrace());
-    stripes_.reset();
-    removal_.reset();
-    correction_.reset();
+    ISO_RETURN_IF_ERROR(FreeDevice());
     OpenConeBeam();
     if (plan_.cone_beam->on_device) ISO_RETURN_IF_ERROR(cone_beam_->Upload(volume()));
   }
@@ -560,26 +579,31 @@ std::vector<std::string> SecondPass::findings() const {
 }
 
 absl::Status SecondPass::CollectTrace() {
-  if (stripes_ != nullptr) {
-    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, stripes_->timeline().Take());
+  const auto take = [&](const auto& work) -> absl::Status {
+    if (work == nullptr) return absl::OkStatus();
+    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, work->timeline().Take());
     for (const ops::Span& span : spans) trace_.push_back({0, span});
-  }
-  if (removal_ != nullptr) {
-    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, removal_->timeline().Take());
-    for (const ops::Span& span : spans) trace_.push_back({0, span});
-  }
+    return absl::OkStatus();
+  };
+  ISO_RETURN_IF_ERROR(take(stripes_));
+  ISO_RETURN_IF_ERROR(take(removal_));
+  ISO_RETURN_IF_ERROR(take(correction_));
   if (cone_beam_ != nullptr) {
     ISO_ASSIGN_OR_RETURN(const std::vector<DeviceSpan> spans, cone_beam_->TakeTrace());
     trace_.insert(trace_.end(), spans.begin(), spans.end());
-  }
-  if (correction_ != nullptr) {
-    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, correction_->timeline().Take());
-    for (const ops::Span& span : spans) trace_.push_back({0, span});
   }
   if (reconstructor_ != nullptr) {
     ISO_ASSIGN_OR_RETURN(const std::vector<DeviceSpan> spans, reconstructor_->TakeTrace());
     trace_.insert(trace_.end(), spans.begin(), spans.end());
   }
+  return absl::OkStatus();
+}
+
+absl::Status SecondPass::FreeDevice() {
+  ISO_RETURN_IF_ERROR(CollectTrace());
+  stripes_.reset();
+  removal_.reset();
+  correction_.reset();
   return absl::OkStatus();
 }
 

@@ -20,8 +20,9 @@ namespace isocenter::recon {
 /// them, with which the others begin; then scatter that is computed from a coarse volume
 /// (ScatterPass), of which the frames had lost none before. Metal: its trace in the line integrals
 /// is interpolated, first linearly, then by the prior of the volume that this gives
-/// (ops::InterpolateTrace, MakePrior). Then bone of that volume (ops::CorrectBone). Then the
-/// cone-beam artefact of that volume's bone and air is taken off it (ConeBeamPass), which needs no
+/// (ops::InterpolateTrace, MakePrior), then by that of a smooth volume, in which is what light
+/// through metal says of its shadow (MetalLight). Then bone of that volume (ops::CorrectBone). Then
+/// the cone-beam artefact of its bone and air is taken off it (ConeBeamPass), which needs no
 /// frames. Last, where the first volume has metal it is put back. A volume without metal or bone
 /// stays as it is, bit for bit, but for the cone-beam artefact. Motion is looked for alone
 /// (MotionPass): where the object moved, the line integrals are reconstructed as it lay on average;

@@ -178,6 +178,14 @@ void MakePrior(const MetalSettings& settings, const ops::HounsfieldScale& scale,
   }
 }
 
+void RestoreMetal(HostView3<const float> metal, HostView3<float> volume) {
+  const std::span<const float> kept = metal.span();
+  const std::span<float> out = volume.span();
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (kept[i] != 0) out[i] = kept[i];
+  }
+}
+
 int64_t CountBone(const ops::BoneTable& table, HostView3<const float> volume) {
   return std::ranges::count_if(volume.span(), [&](float value) { return value > table.from_hu; });
 }

@@ -60,6 +60,9 @@ class TissueClasses {
 void MakePrior(const MetalSettings& settings, const ops::HounsfieldScale& scale,
                HostView3<const float> metal, HostView3<float> volume);
 
+/// Metal's voxels become what they are in `metal`.
+void RestoreMetal(HostView3<const float> metal, HostView3<float> volume);
+
 /// Bone beyond twice as dense as that of the table is something else.
 inline constexpr double kMostBoneFraction = 2;
 
