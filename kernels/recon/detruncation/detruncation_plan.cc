@@ -31,7 +31,7 @@ absl::StatusOr<VolumeGrid> CoarseGrid(const Acquisition& acquisition, const Fiel
 }
 
 /// Line integrals of a detector with `more` columns on either side.
-Acquisition Widened(const Acquisition& acquisition, int more) {
+Acquisition WithMoreColumns(const Acquisition& acquisition, int more) {
   Acquisition wide = AsLineIntegrals(acquisition);
   wide.detector.columns += 2 * more;
   for (ProjectionMatrix& matrix : wide.trajectory) matrix = Widened(matrix, more);
@@ -43,7 +43,7 @@ absl::StatusOr<int> MoreColumns(const Acquisition& acquisition, RedundancyWeight
   const int columns = acquisition.detector.columns, least = columns / 8;
   const int step = std::max(1, columns / 32);
   for (int more = columns / 2;; more -= step) {
-    const Acquisition wide = Widened(acquisition, std::max(more, least));
+    const Acquisition wide = WithMoreColumns(acquisition, std::max(more, least));
     const auto outline = OutlineRedundancy(wide.trajectory, wide.detector, weighting);
     if (outline.ok() && outline->columns_lacking_before + outline->columns_lacking_after > 0) {
       return absl::InvalidArgumentError(
@@ -135,13 +135,13 @@ absl::StatusOr<DetruncationPlan> MakeDetruncationPlan(const Acquisition& acquisi
   FdkSettings settings = fdk;
   settings.truncation = ops::Truncation::kCylinder;  // where even completed rows do not end
   ISO_ASSIGN_OR_RETURN(plan.more_columns, MoreColumns(acquisition, fdk.redundancy));
-  ISO_ASSIGN_OR_RETURN(plan.again, MakePlan(Widened(acquisition, plan.more_columns), grid, settings,
-                                            registry, devices, Arrival::kComplete));
+  ISO_ASSIGN_OR_RETURN(plan.again, MakePlan(WithMoreColumns(acquisition, plan.more_columns), grid,
+                                            settings, registry, devices, Arrival::kComplete));
   settings.window = ops::FilterWindow::kHann;
   settings.cutoff = 1;
   plan.more_binned = plan.more_columns / plan.bins.bin;
-  ISO_ASSIGN_OR_RETURN(plan.start, MakePlan(Widened(binned, plan.more_binned), coarse, settings,
-                                            registry, devices, Arrival::kComplete));
+  ISO_ASSIGN_OR_RETURN(plan.start, MakePlan(WithMoreColumns(binned, plan.more_binned), coarse,
+                                            settings, registry, devices, Arrival::kComplete));
   // The model is in Hounsfield units of no table.
   plan.start.hounsfield = {.mu_water_per_mm = plan.warm_start->hounsfield.mu_water_per_mm};
   const IterativeSettings pass{.iterations = 1,

@@ -17,13 +17,13 @@ inline constexpr int kModelPasses = 10;
 /// Immutable once made. Its warm_start is of the frames as they are: what is executed where they
 /// are not cut.
 struct DetruncationPlan : RefinementBasis {
-  PixelBins bins;             // of the coarse plans
-  int more_columns = 0;       // on either side of the completed rows
-  int more_binned = 0;        // the same, of binned ones
-  ReconstructionPlan start;   // of binned rows that have been extended, on the coarse grid
-  RefinementPlan model;       // one pass over binned rows as they are, on the coarse grid
-  ReconstructionPlan again;   // of completed line integrals
-  double known_radius_mm = 0; // around the isocentre: what all views see
+  PixelBins bins;              // of the coarse plans
+  int more_columns = 0;        // on either side of the completed rows
+  int more_binned = 0;         // the same, of binned ones
+  ReconstructionPlan start;    // of binned rows that have been extended, on the coarse grid
+  RefinementPlan model;        // one pass over binned rows as they are, on the coarse grid
+  ReconstructionPlan again;    // of completed line integrals
+  double known_radius_mm = 0;  // around the isocentre: what all views see
 };
 
 /// A pure function of its arguments, as MakePlan, whose devices these are; the frames are there.

@@ -64,11 +64,11 @@ void Continue(std::span<const double> squares, double square, double length,
     for (int j = 0; j < count; ++j) {
       missed += std::pow(squares[margin + j] - fit.At(j - (count - 1) / 2.0), 2) / count;
     }
-    const double left =
-        std::max(0.0, 1 - missed / std::pow(fit.mean * ops::kRowFitMissed, 2)), share = left * left;
+    const double left = std::max(0.0, 1 - missed / std::pow(fit.mean * ops::kRowFitMissed, 2)),
+                 share = left * left;
     const double edge = -(columns - 1) / 2.0, curvature = std::max(0.0, -fit.second);
-    const double end = EndOf(std::max(0.0, fit.At(edge)), -fit.first - 2 * fit.second * edge,
-                             curvature, length);
+    const double end =
+        EndOf(std::max(0.0, fit.At(edge)), -fit.first - 2 * fit.second * edge, curvature, length);
     const double slope = std::min(0.0, curvature * end - square / end);
     outline.slope += share * (slope - outline.slope);
     outline.curvature += share * (curvature - outline.curvature);
