@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/geometry/redundancy.h"
@@ -88,8 +89,9 @@ absl::Status CountBytes(const ops::Registry& registry, const ops::Device& device
   plan.peak_bytes = TotalBytes(plan.device_parts);
   const int64_t limit = device.limits().memory_bytes;
   if (plan.peak_bytes > limit) {
-    return absl::ResourceExhaustedError(absl::StrCat("completing rows needs ", plan.peak_bytes,
-                                                     " bytes of memory; the limit is ", limit));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("completing rows needs ", BytesText(plan.peak_bytes),
+                     " of memory; the limit is ", BytesText(limit)));
   }
   const auto bytes = [](const Acquisition& acquisition, int64_t views) {
     return int64_t{acquisition.detector.columns} * acquisition.detector.rows * views *
