@@ -18,6 +18,8 @@ namespace {
 constexpr int kVoxels = 112;  // across twice the field of view
 constexpr int kMostSlices = 256;
 constexpr int kSubsets = 8;
+// With fewer the model is little more than its first and last slices, which few rays know.
+constexpr int kLeastBinnedRows = 5;
 
 // Sources and detector see as far beyond the field of view as within it where rows are twice as
 // long.
@@ -131,7 +133,8 @@ absl::StatusOr<DetruncationPlan> MakeDetruncationPlan(const Acquisition& acquisi
                        ComputeFieldOfView(acquisition.trajectory, acquisition.detector));
   plan.known_radius_mm = seen.radius_mm;
   ISO_ASSIGN_OR_RETURN(const VolumeGrid coarse, CoarseGrid(acquisition, seen));
-  plan.bins = BinsFor(acquisition, coarse.spacing.x);
+  plan.bins =
+      BinsFor(acquisition, std::min(coarse.spacing.x, 2 * seen.half_height_mm / kLeastBinnedRows));
   const Acquisition binned = Binned(acquisition, plan.bins);
 
   FdkSettings settings = fdk;
