@@ -234,6 +234,17 @@ std::string PlanText(const SecondPassPlan& plan) {
                       "begins with: ", PlanText(*plan.warm_start));
 }
 
+std::string PlanText(const DetruncationPlan& plan) {
+  return absl::StrCat("rows completed by ", plan.more_columns,
+                      " columns on either side\nmodel: ", Grid(plan.model.grid),
+                      "\npixels of the model's frames: ", plan.bins.bin, "x", plan.bins.bin,
+                      "\ngrid: ", Grid(plan.grid), "\nmethods: ", plan.methods,
+                      absl::StrFormat("\nvoxel updates: %.6g\n", plan.voxel_updates),
+                      Memory("memory of a device", plan.device_parts),
+                      Memory("host memory", plan.host_parts),
+                      "without completing: ", PlanText(*plan.warm_start));
+}
+
 std::string PlanText(const GatedPlan& plan) {
   const std::string phase = std::visit([](const auto& made) { return PlanText(made); }, plan.phase);
   return absl::StrCat(

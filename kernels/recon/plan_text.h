@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "kernels/recon/detruncation/detruncation_plan.h"
 #include "kernels/recon/gating/gated_plan.h"
 #include "kernels/recon/iterative/plan.h"
 #include "kernels/recon/plan.h"
@@ -17,6 +18,8 @@ std::string PlanText(const ReconstructionPlan& plan);
 std::string PlanText(const RefinementPlan& plan);
 /// The same of a second pass; that of the first is behind it.
 std::string PlanText(const SecondPassPlan& plan);
+/// The same of completed rows; that of the frames as they are is behind it.
+std::string PlanText(const DetruncationPlan& plan);
 /// The same of a volume of one phase; those of the phase's frames and of the first are behind it.
 std::string PlanText(const GatedPlan& plan);
 

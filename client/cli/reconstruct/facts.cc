@@ -17,9 +17,13 @@ std::string FilterOf(const ReconstructOptions& options) {
                          ? absl::StrFormat("%s %.2f", options.window, options.fdk.cutoff)
                          : absl::StrFormat("%s, %d iterations", options.algorithm,
                                            options.iterative.settings.iterations);
-  const std::pair<bool, const char*> passes[] = {
-      {options.scatter, "scatter"},     {options.metal, "metal"},   {options.bone, "bone"},
-      {options.cone_beam, "cone beam"}, {options.motion, "motion"}, {options.rings, "rings"}};
+  const std::pair<bool, const char*> passes[] = {{options.scatter, "scatter"},
+                                                 {options.metal, "metal"},
+                                                 {options.bone, "bone"},
+                                                 {options.cone_beam, "cone beam"},
+                                                 {options.complete_rows, "completed rows"},
+                                                 {options.motion, "motion"},
+                                                 {options.rings, "rings"}};
   for (const auto& [taken, name] : passes) {
     if (taken) absl::StrAppend(&text, ", ", name);
   }

@@ -21,7 +21,8 @@ const char* SecondPassFlag(const ReconstructOptions& options) {
                                     {"--bone", options.bone},
                                     {"--scatter", options.scatter},
                                     {"--cone-beam", options.cone_beam},
-                                    {"--stripes", options.stripes}}) {
+                                    {"--stripes", options.stripes},
+                                    {"--complete-rows", options.complete_rows}}) {
     if (given) return flag;
   }
   return nullptr;
@@ -72,6 +73,16 @@ absl::Status CheckMotionFlags(const ReconstructOptions& options) {
       absl::StrCat(flag, " with --motion; legal is one of them, both begin with the frames"));
 }
 
+/// Other second passes look at rows as long as the detector.
+absl::Status CheckCompletedRows(const ReconstructOptions& options) {
+  if (!options.complete_rows) return absl::OkStatus();
+  ReconstructOptions others = options;
+  others.complete_rows = false;
+  const char* const flag = SecondPassFlag(others);
+  if (flag == nullptr) return absl::OkStatus();
+  return flags::WrongUsage(absl::StrCat("--complete-rows with ", flag, "; legal is one of them"));
+}
+
 /// A detector that is elsewhere and an object that is look alike.
 absl::Status CheckSelfCalibrationFlags(const ReconstructOptions& options) {
   if (!options.reference.empty() && !options.self_calibrate) {
@@ -108,6 +119,7 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(VolumeDestination(options)));
   ISO_RETURN_IF_ERROR(options.json.Check({options.acquisition.input}));
   ISO_RETURN_IF_ERROR(CheckMotionFlags(options));
+  ISO_RETURN_IF_ERROR(CheckCompletedRows(options));
   ISO_RETURN_IF_ERROR(CheckSelfCalibrationFlags(options));
   const bool iterative = options.algorithm != "fdk";
   std::vector<std::string> of_passes = ChangedFlags(options.iterative);

@@ -73,6 +73,9 @@ void AddCorrectionFlags(flags::Command correct, ReconstructOptions& o) {
                     "--calibration that has a scatter model");
   correct.AddSwitch("--cone-beam", o.cone_beam,
                     "a second pass that takes the cone-beam artefact of bone and air off");
+  correct.AddSwitch("--complete-rows", o.complete_rows,
+                    "rows that the detector cuts go on as a model of what is beyond them, and are "
+                    "reconstructed again (docs/truncation.md)");
   correct.AddSwitch("--stripes", o.stripes,
                     "a second pass that takes off what pixels have too much in all views");
   correct.AddSwitch("--motion", o.motion,

@@ -43,6 +43,7 @@ struct ReconstructOptions {
   bool stripes = false;
   bool scatter = false;
   bool cone_beam = false;
+  bool complete_rows = false;
   bool motion = false;
   std::string poses;
   bool self_calibrate = false;

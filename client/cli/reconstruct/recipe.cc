@@ -44,6 +44,12 @@ recon::SecondPassSettings SecondPassOf(const ReconstructOptions& options) {
   return settings;
 }
 
+void PrintFindings(const std::vector<std::string>& findings) {
+  for (const std::string& finding : findings) {
+    std::fprintf(stderr, "isocenter: %s\n", finding.c_str());
+  }
+}
+
 /// How the object moved.
 absl::StatusOr<recon::FoundMotion> FindMotion(const recon::ReconstructionPlan& plan,
                                               const ReconstructOptions& options,
@@ -93,9 +99,17 @@ absl::StatusOr<Outcome> RunPlan(const recon::SecondPassPlan& plan, const Reconst
   Outcome outcome;
   ISO_RETURN_IF_ERROR(recon::ReconstructTwice(plan, Backends(), devices, frames.view(), volume,
                                               frames.doses(), &outcome.findings));
-  for (const std::string& finding : outcome.findings) {
-    std::fprintf(stderr, "isocenter: %s\n", finding.c_str());
-  }
+  PrintFindings(outcome.findings);
+  return outcome;
+}
+
+absl::StatusOr<Outcome> RunPlan(const recon::DetruncationPlan& plan, const ReconstructOptions&,
+                                const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                                HostView3<float> volume) {
+  Outcome outcome;
+  ISO_RETURN_IF_ERROR(recon::ReconstructDetruncated(plan, Backends(), devices, frames.view(),
+                                                    volume, frames.doses(), &outcome.findings));
+  PrintFindings(outcome.findings);
   return outcome;
 }
 
@@ -150,6 +164,9 @@ absl::StatusOr<Plan> MakePlan(const ReconstructOptions& options,
   if (options.metal || options.bone || options.stripes || options.scatter || options.cone_beam) {
     return recon::MakeSecondPassPlan(acquisition, grid, options.fdk, SecondPassOf(options),
                                      Backends(), devices);
+  }
+  if (options.complete_rows) {
+    return recon::MakeDetruncationPlan(acquisition, grid, options.fdk, Backends(), devices);
   }
   return recon::MakePlan(acquisition, grid, options.fdk, Backends(), devices,
                          recon::Arrival::kComplete);

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/local_acquisition.h"
 #include "client/cli/reconstruct/options.h"
+#include "kernels/recon/detruncation/detruncate.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/motion/find_motion.h"
 #include "kernels/recon/reconstructor.h"
@@ -19,7 +20,8 @@ namespace isocenter::cli {
 
 /// What is known before a frame is read, of filtered back-projection, once or twice, or of
 /// iterations.
-using Plan = std::variant<recon::ReconstructionPlan, recon::SecondPassPlan, recon::RefinementPlan>;
+using Plan = std::variant<recon::ReconstructionPlan, recon::SecondPassPlan, recon::DetruncationPlan,
+                          recon::RefinementPlan>;
 
 /// `iterative`: none for fdk. Errors: those of the plans.
 absl::StatusOr<Plan> MakePlan(const ReconstructOptions& options,

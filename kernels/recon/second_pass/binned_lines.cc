@@ -47,21 +47,6 @@ double ShareThatSees(const ScatterPlan& plan, std::span<const ProjectionMatrix> 
 
 }  // namespace
 
-void BinFrame(const ScatterPlan& plan, HostView3<const float> frame, std::span<float> binned) {
-  const Detector& coarse = plan.coarse.acquisition.detector;
-  for (int v = 0; v < coarse.rows; ++v) {
-    for (int u = 0; u < coarse.columns; ++u) {
-      double sum = 0;
-      for (int j = 0; j < plan.bin; ++j) {
-        for (int i = 0; i < plan.bin; ++i) {
-          sum += frame(0, plan.first_row + v * plan.bin + j, plan.first_column + u * plan.bin + i);
-        }
-      }
-      binned[size_t(v) * coarse.columns + u] = static_cast<float>(sum / (plan.bin * plan.bin));
-    }
-  }
-}
-
 double ShareOfCutRows(const ScatterPlan& plan, std::span<const float> lines) {
   const Detector& detector = plan.coarse.acquisition.detector;
   const bool displaced = plan.coarse.filtered_detector.columns > detector.columns;

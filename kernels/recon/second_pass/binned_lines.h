@@ -11,9 +11,6 @@
 
 namespace isocenter::recon {
 
-/// The means of bin x bin pixels of one frame, [v][u].
-void BinFrame(const ScatterPlan& plan, HostView3<const float> frame, std::span<float> binned);
-
 /// Of all rows of all views, [view][v][u], those at whose end the object goes on. On a displaced
 /// detector the end at its wide side counts.
 double ShareOfCutRows(const ScatterPlan& plan, std::span<const float> lines);

@@ -42,4 +42,19 @@ Acquisition Binned(const Acquisition& acquisition, const PixelBins& bins) {
   return binned;
 }
 
+void BinFrame(const PixelBins& bins, const Detector& binned, HostView3<const float> frame,
+              std::span<float> means) {
+  for (int v = 0; v < binned.rows; ++v) {
+    for (int u = 0; u < binned.columns; ++u) {
+      double sum = 0;
+      for (int j = 0; j < bins.bin; ++j) {
+        for (int i = 0; i < bins.bin; ++i) {
+          sum += frame(0, bins.first_row + v * bins.bin + j, bins.first_column + u * bins.bin + i);
+        }
+      }
+      means[size_t(v) * binned.columns + u] = static_cast<float>(sum / (bins.bin * bins.bin));
+    }
+  }
+}
+
 }  // namespace isocenter::recon

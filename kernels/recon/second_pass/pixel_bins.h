@@ -1,6 +1,9 @@
 // Frames of which several pixels are one, for what is computed coarsely.
 #pragma once
 
+#include <span>
+
+#include "kernels/base/views.h"
 #include "kernels/geometry/projection_matrix.h"
 #include "kernels/recon/acquisition.h"
 
@@ -21,5 +24,9 @@ ProjectionMatrix Binned(const ProjectionMatrix& matrix, const PixelBins& bins);
 
 /// Line integrals of binned pixels, without a calibration.
 Acquisition Binned(const Acquisition& acquisition, const PixelBins& bins);
+
+/// The means of bin x bin pixels of one frame, as `binned` has them: [v][u].
+void BinFrame(const PixelBins& bins, const Detector& binned, HostView3<const float> frame,
+              std::span<float> means);
 
 }  // namespace isocenter::recon
