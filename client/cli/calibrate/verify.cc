@@ -118,11 +118,9 @@ std::optional<std::string> SameCylinderText(const quality::WaterCylinder& seen, 
   }
   return absl::StrFormat(
       "the cylinder is as wide as that which the water polynomial was fitted to (%.0f mm of "
-      "water), "
-      "and its axis is %.1f mm from the isocentre: water is made of such a scan by a set that "
-      "fails "
-      "with others, and lag is not seen; expected is another diameter, or the cylinder more than "
-      "%g mm aside",
+      "water), and its axis is %.1f mm from the isocentre: water is made of such a scan by a set "
+      "that fails with others, and lag is not seen; expected is another diameter, or the cylinder "
+      "more than %g mm aside",
       calibration.water.thickest_mm, aside, kBesideMm);
 }
 
