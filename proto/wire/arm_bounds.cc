@@ -8,7 +8,10 @@ namespace isocenter::wire {
 absl::Status CheckArmBounds(const ProjectionMatrix& matrix, const Detector& detector) {
   ISO_ASSIGN_OR_RETURN(const Camera camera, Decompose(matrix));
   const double distance = Norm(camera.source);
-  if (!(distance >= kLeastSourceToIsocenterMm && distance <= kMostSourceToIsocenterMm)) {
+  // What is at a bound may come out of a matrix beyond it.
+  constexpr double kRounding = 1e-6;
+  if (!(distance >= kLeastSourceToIsocenterMm * (1 - kRounding) &&
+        distance <= kMostSourceToIsocenterMm * (1 + kRounding))) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "the source is %g mm from the isocentre; legal is %g to %g mm: are the matrices in "
         "millimetres?",

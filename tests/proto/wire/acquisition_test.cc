@@ -118,6 +118,8 @@ TEST(Acquisition, MatricesInAnotherUnitAreNoArms) {
               HasSubstr("matrices.matrix[0]: the source is 75 mm from the isocentre; legal is 100 "
                         "to 10000 mm: are the matrices in millimetres?"));
   EXPECT_THAT(Complaint(scaled(1000), ListedHeader()), HasSubstr("the source is 0.75 mm from"));
+  EXPECT_THAT(Complaint(scaled(7.50000001), ListedHeader()), HasSubstr("the magnification"))
+      << "100 mm, but for rounding";
   EXPECT_THAT(Complaint(scaled(0.5), ListedHeader()),
               HasSubstr("the magnification at the isocentre is 0.8 (the detector is 1200 mm from "
                         "the source, the isocentre 1500 mm); legal is 1 to 10"));
