@@ -1,10 +1,8 @@
 #include "kernels/recon/second_pass/second_pass.h"
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <functional>
-#include <future>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/cone_beam/cone_beam_pass.h"
 #include "kernels/recon/second_pass/findings.h"
+#include "kernels/recon/second_pass/host_work.h"
 #include "kernels/recon/second_pass/line_correction.h"
 #include "kernels/recon/second_pass/line_store.h"
 #include "kernels/recon/second_pass/metal_evidence.h"
@@ -33,8 +32,6 @@
 namespace isocenter::recon {
 namespace {
 
-// As long as a step waits for work that needs no device.
-constexpr std::chrono::milliseconds kMoment(5);
 // Of the time that a pass takes which looks for something in the frames first.
 constexpr double kSearchShare = 0.9;
 
@@ -146,7 +143,9 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> WithProjections(const Work& work);
   /// Does what needs no device on a thread of its own, so that who waits for the device need not
   /// wait for a second of it; true when it is done.
-  absl::StatusOr<bool> OnHost(std::function<absl::Status()> work);
+  absl::StatusOr<bool> OnHost(std::function<absl::Status()> work) {
+    return on_host_.Step(std::move(work));
+  }
   absl::StatusOr<bool> Aside(std::function<void()> work) {
     return OnHost([work = std::move(work)] { return work(), absl::OkStatus(); });
   }
@@ -215,7 +214,7 @@ class SecondPass final : public Refinement {
   int view_ = 0;  // the next one of the stage
   int row_ = 0;   // the next one whose stripes are taken off
   std::vector<DeviceSpan> trace_;
-  std::future<absl::Status> on_host_;  // last: it ends before what it uses
+  HostWork on_host_;  // last: it ends before what it uses
 };
 
 absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
@@ -330,13 +329,6 @@ void SecondPass::CountProgress() {
   const auto known = static_cast<double>(stages_done_ + stages_.size());
   // Stages find that there are more stages.
   progress_ = std::max(progress_, done / known);
-}
-
-absl::StatusOr<bool> SecondPass::OnHost(std::function<absl::Status()> work) {
-  if (!on_host_.valid()) on_host_ = std::async(std::launch::async, std::move(work));
-  if (on_host_.wait_for(kMoment) != std::future_status::ready) return false;
-  ISO_RETURN_IF_ERROR(on_host_.get());
-  return true;
 }
 
 absl::StatusOr<bool> SecondPass::RemoveStripes() {
