@@ -1,7 +1,7 @@
 // Small parts that several screens are made of.
 import { type ComponentChildren, Fragment } from 'preact';
 import type { Job, JobState } from '../api/types.ts';
-import { doubtsOf } from '../lib/warnings.ts';
+import { doubtsOf, warnedOf } from '../lib/warnings.ts';
 import { stageOf } from '../lib/progress.ts';
 import { fullTime, jobName, plural, time, utcOffset, waitLeft, words } from '../lib/format.ts';
 
@@ -33,10 +33,12 @@ export function Chip({ kind, text, title }: { kind: string; text: string; title?
   );
 }
 
-export function Warnings({ count }: { count: number }) {
+// Of what a job is warned; nothing where it is not.
+export function Warnings({ job }: { job: Pick<Job, 'warning_count' | 'warning_kinds'> }) {
+  if (job.warning_count === 0) return null;
   return (
-    <span class="chip warning" title={plural(count, 'warning', 'warnings')}>
-      <span class="sign" aria-hidden="true">!</span>{count}<span class="hidden">{count === 1 ? ' warning' : ' warnings'}</span>
+    <span class="chip warning" title={plural(job.warning_count, 'warning', 'warnings')}>
+      <span class="sign" aria-hidden="true">!</span><span class="hidden">{job.warning_count === 1 ? 'warning: ' : 'warnings: '}</span>{warnedOf(job)}
     </span>
   );
 }
