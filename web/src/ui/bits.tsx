@@ -3,6 +3,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 import type { Job, JobState } from '../api/types.ts';
 import { doubtsOf, warnedOf } from '../lib/warnings.ts';
 import { stageOf } from '../lib/progress.ts';
+import { useStore } from '../state/hooks.ts';
 import { fullTime, jobName, plural, time, utcOffset, waitLeft, words } from '../lib/format.ts';
 
 const STATE_NAMES: Record<JobState, string> = {
@@ -43,11 +44,12 @@ export function Warnings({ job }: { job: Pick<Job, 'warning_count' | 'warning_ki
   );
 }
 
-// In lists; the job's own screen says what may be done.
+// In lists; the job's own screen says what may be done. Nothing counts down while nobody knows.
 export function ConsoleWait({ job, now }: { job: Job; now: number }) {
+  const { gone } = useStore();
   const until = job.awaits_console_until_time;
   if (until === null) return null;
-  return <span class="console-wait" title={fullTime(until)}><Chip kind="stalled" text={`Waits for its console until ${time(until, now)}, ${waitLeft(until, now)}`} /></span>;
+  return <span class="console-wait" title={fullTime(until)}><Chip kind="stalled" text={`Waits for its console until ${time(until, now)}${gone ? '' : `, ${waitLeft(until, now)}`}`} /></span>;
 }
 
 export function JobProgressBar({ job }: { job: Job }) {
