@@ -112,7 +112,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
         {isActive(job) && <JobProgressBar job={job} />}
         {isActive(job) && finish && <span class="numbers">{finish}</span>}
         {job.warning_count > 0 && <a class="warned" href={href(['jobs', job.job_id], { tab: 'details' })}>{count(job.warning_count)} {job.warning_count === 1 ? 'warning' : 'warnings'}</a>}
-        {job.result?.seconds_after_last_frame != null && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
+        {job.result?.seconds_after_last_frame != null && <span class="numbers after-last">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
         {job.has_volume && store.status?.transfers_enabled && <Deliveries jobId={job.job_id} />}
       </div>
       <div class="actions">

@@ -1,6 +1,6 @@
 // Rooms at a glance: what each does now, else how its last job went.
 import { type Job, type Room, isActive } from '../api/types.ts';
-import { count, framesPerSecond, seconds, time } from '../lib/format.ts';
+import { count, framesPerSecond, time } from '../lib/format.ts';
 import { finishOf, rateOf } from '../lib/progress.ts';
 import { brokenOff, shownOf } from '../lib/rooms.ts';
 import { jobHref } from '../lib/router.ts';
@@ -94,9 +94,8 @@ function BrokenOff({ jobs, now }: { jobs: Job[]; now: number }) {
   );
 }
 
-// What matters in the room: how it went, of what it is warned, whose it is and of when. Refinements and subtractions have no last frame.
+// What matters in the room: how it went, of what it is warned, whose it is and of when.
 function LastJob({ job, now }: { job: Job; now: number }) {
-  const after = job.result?.seconds_after_last_frame;
   return (
     <div class="last-job">
       <p class="numbers split">
@@ -104,10 +103,7 @@ function LastJob({ job, now }: { job: Job; now: number }) {
         <Time at={job.create_time} now={now} />
       </p>
       {job.state !== 'completed' && job.error && <p class="two-lines" title={job.error.message}>{job.error.message}</p>}
-      <p class="numbers split quiet">
-        <span>{job.accession_number && `accession no. ${job.accession_number}`}</span>
-        {after != null && <span>{seconds(after)} after last frame</span>}
-      </p>
+      {job.accession_number && <p class="quiet">accession no. {job.accession_number}</p>}
     </div>
   );
 }
