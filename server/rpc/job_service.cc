@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/jobs/names.h"
 #include "server/node/job_audit.h"
 #include "server/rpc/download_stream.h"
 #include "server/rpc/transfer_service.h"
@@ -111,11 +113,16 @@ absl::StatusOr<jobs::JobSnapshot> JobService::Cancel(const v1::CancelJobRequest&
   ISO_ASSIGN_OR_RETURN(const jobs::CancelReason reason, CancelReasonFromProto(request.reason()));
   // Before the end, with which it is reported.
   table_.Update(request.job_id(), [&](jobs::Job& job) { job.order.cancel_reason = reason; });
+  const std::string why =
+      reason == jobs::CancelReason::kUnspecified
+          ? ""
+          : absl::StrReplaceAll(absl::StrCat(": ", jobs::Name(reason)), {{"_", " "}});
   ISO_RETURN_IF_ERROR(engine_.Cancel(
       request.job_id(),
-      absl::CancelledError(permit.actor.name.empty()
-                               ? "the job was cancelled on request"
-                               : absl::StrCat("the job was cancelled by ", permit.actor.name))));
+      absl::CancelledError(absl::StrCat(
+          "the job was cancelled ",
+          permit.actor.name.empty() ? "on request" : absl::StrCat("by ", permit.actor.name),
+          why))));
   spdlog::info("event=cancel_requested job={} by=\"{}\"", request.job_id(), permit.caller());
   return table_.Get(request.job_id());
 }

@@ -228,7 +228,8 @@ TEST_F(JobsTest, CancelEndsJobAndStream) {
   while (job->stream->Read(&response)) {
   }
   EXPECT_THAT(job->stream->Finish(),
-              Refused(StatusCode::CANCELLED, std::vector<const char*>({"cancelled on request"})));
+              Refused(StatusCode::CANCELLED,
+                      std::vector<const char*>({"cancelled on request: patient refused"})));
   EXPECT_EQ(Ask(&v1::JobService::Stub::CancelJob, request, &cancelled).error_code(),
             StatusCode::FAILED_PRECONDITION);
   request.set_job_id("nobody");

@@ -87,7 +87,9 @@ export const attentionScenarios = {
     await page.getByRole('log', { name: 'What has failed' }).getByText('Scan of AXIOM-2, head_soft: completed. Its volume may be wrong: air level, saturated detector.').waitFor({ state: 'attached' });
     const attention = page.getByRole('region', { name: 'Needs attention' });
     await shown(attention.getByText(/The volume of AXIOM-2, head_soft, .* may be wrong: air level, saturated detector/));
+    await shown(attention.locator('a[href="docs/user-guide/at-the-arm.html#a-volume-that-may-be-wrong"]'));
     await shown(page.getByRole('article', { name: 'Room AXIOM-2' }).getByText('may be wrong'));
+    await shown(page.getByRole('article', { name: 'Room AXIOM-2' }).getByText('frame gap, air level, saturated detector'));
     await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText('Completed, may be wrong'));
     // Frames that were bridged say nothing against a volume.
     await shown(page.locator(`tr[data-job="${DONE}"]`).getByText(/^.?Completed$/));
@@ -100,6 +102,7 @@ export const attentionScenarios = {
     const banner = page.getByRole('region', { name: 'Why this volume may be wrong' });
     await shown(banner.getByText(/47\.0 % of the pixels are saturated/));
     assert.equal(await banner.getByText(/frame 17/).count(), 0);
+    for (const kind of ['air-level', 'saturated-detector']) await shown(banner.locator(`a[href="docs/user-guide/at-the-arm.html#${kind}"]`));
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await shown(dialog.getByText(/^AXIOM-2, head_soft, /));
@@ -110,7 +113,13 @@ export const attentionScenarios = {
     await page.getByRole('button', { name: 'Send these' }).click();
     await shown(page.getByRole('dialog').getByText('1\u202fvolume of these may be wrong:'));
     await page.keyboard.press('Escape');
-    // Until a later scan of the room went well.
+    // Until a later scan of the same order went well: that of another patient mends nothing.
+    const other = { ...server.jobs.get(LIVE), job_id: '20260301T093400-other011', accession_number: 'A-OTHER', create_time: new Date().toISOString(), warning_count: 0, warning_kinds: [] };
+    server.jobs.set(other.job_id, other);
+    server.change(LIVE, { accession_number: 'A-MEANT' });
+    await open('#/');
+    await shown(page.locator(`tr[data-job="${other.job_id}"]`));
+    await shown(attention.getByText(/accession no\. A-MEANT\) may be wrong/));
     const good = { ...server.jobs.get(LIVE), job_id: '20260301T093500-good0012', create_time: new Date().toISOString(), warning_count: 0, warning_kinds: [] };
     server.jobs.set(good.job_id, good);
     server.send('job', good);

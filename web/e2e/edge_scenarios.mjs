@@ -161,7 +161,7 @@ export const edgeScenarios = {
     await shown(link(page, 'troubleshooting.html#warnings-to-the-room'));
     await page.getByRole('button', { name: 'Help' }).click();
     const read = page.getByRole('dialog').getByRole('list', { name: 'Documentation' }).getByRole('link');
-    await eventually('four pages to read', async () => (await read.count()) === 4 || read.count());
+    await eventually('five pages to read', async () => (await read.count()) === 5 || read.count());
     const opened = page.context().waitForEvent('page');
     await read.first().click();
     await (await opened).waitForURL(/\/docs\/user-guide\/operator-page\.html$/);

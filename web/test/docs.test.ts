@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createContext, runInContext } from 'node:vm';
 import type { Status } from '../src/api/types.ts';
-import { DOCS, placeOf } from '../src/lib/docs.ts';
+import { DOCS, placeOf, placeOfDoubt } from '../src/lib/docs.ts';
+import { OF_THE_VOLUME } from '../src/lib/warnings.ts';
 
 // From web/build/test, where this runs.
 const TREE = new URL('../../../', import.meta.url);
@@ -12,7 +13,8 @@ const TREE = new URL('../../../', import.meta.url);
 const anchor = (heading: string) => heading.toLowerCase().replace(/[^\p{L}\p{N}_ -]/gu, '').trim().replace(/ /g, '-');
 
 test('every place of the documentation that the page names exists', () => {
-  for (const [name, place] of Object.entries(DOCS)) {
+  const places = [...Object.entries(DOCS), ...[...OF_THE_VOLUME].map((kind) => [kind, placeOfDoubt(kind)] as const)];
+  for (const [name, place] of places) {
     const [page = '', section] = place.split('#');
     const source = new URL(page.replace(/index\.html$/, 'README.md').replace(/\.html$/, '.md'), TREE);
     assert.ok(existsSync(source), `${name}: there is no ${source.pathname}`);

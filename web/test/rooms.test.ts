@@ -65,6 +65,18 @@ test('a scan whose volume may be wrong stays until a later one of the room went 
   assert.deepEqual(ids(doubtfulScans([of('old', 60 * 25, ['air_level']), { ...wrong, state: 'failed' }, { ...wrong, refines_job_id: 'x' }], NOW)), []);
 });
 
+test('the scan of another patient neither mends a volume nor hides that one is missing; another one of the same order does, in any room', () => {
+  const of = (id: string, state: Job['state'], minutes: number, accession_number: string, over: Partial<Job> = {}) => scan(id, state, minutes, { station_name: 'A', accession_number, ...over });
+  const wrong = of('wrong', 'completed', 9, 'A1003', { warning_kinds: ['cut_object'] });
+  const other = of('other', 'completed', 3, 'A1002');
+  assert.deepEqual(ids(doubtfulScans([wrong, other], NOW)), ['wrong']);
+  assert.deepEqual(ids(doubtfulScans([wrong, other, of('again', 'completed', 2, 'A1003', { station_name: 'B' })], NOW)), []);
+  assert.deepEqual(ids(doubtfulScans([wrong, of('before', 'completed', 12, 'A1003')], NOW)), ['wrong']);
+  const failed = of('failed', 'failed', 9, 'A1003');
+  assert.deepEqual(ids(brokenOff([other, failed, of('given-up', 'cancelled', 8, 'A1004')], other, NOW)), ['failed']);
+  assert.deepEqual(ids(brokenOff([other, failed, of('again', 'completed', 5, 'A1003')], other, NOW)), []);
+});
+
 test('of each room the last refusal of the last minutes, until it got a job', () => {
   const refusal = (station_name: string | null, minutes: number) => ({ station_name, time: new Date(NOW - 60_000 * minutes).toISOString(), code: 'UNAVAILABLE', message: '' });
   const refusals = [refusal('A', 1), refusal('A', 2), refusal('B', 3), refusal(null, 4), refusal('C', 11)];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Warning, framesOf, grouped, ofTheVolume } from '../src/lib/warnings.ts';
+import { type Warning, framesOf, grouped, ofTheVolume, warnedOf } from '../src/lib/warnings.ts';
 
 const dip = (frame: number, percent: number): Warning =>
   ({ kind: 'dose_dip', frame_index: frame, text: `The dose of frame ${frame} is ${percent} % of the median; expected at least 60 %` });
@@ -11,6 +11,11 @@ test('warnings that differ in their figures only are one group, others stay alon
   const groups = grouped([dips[0]!, other, dips[1]!, dips[2]!]);
   assert.deepEqual(groups, [dips, [other]]);
   assert.equal(framesOf(groups[0]!), 'frames 12 to 203');
+});
+
+test('lists name the kinds of warnings, and count them where no kinds are told', () => {
+  assert.equal(warnedOf({ warning_kinds: ['cut_object', 'frame_gap'], warning_count: 9 }), 'cut object, frame gap');
+  assert.equal(warnedOf({ warning_kinds: [], warning_count: 9 }), '9');
 });
 
 test('two alike are read one by one; another kind with the same words is another warning', () => {

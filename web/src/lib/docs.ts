@@ -21,12 +21,19 @@ export const DOCS = {
   quality: 'docs/qa.html',
   calibrating: 'docs/calibrating.html',
   calibrationEnds: 'docs/calibration.html#which-one-an-acquisition-gets',
+  atTheArm: 'docs/user-guide/at-the-arm.html',
+  doubtful: 'docs/user-guide/at-the-arm.html#a-volume-that-may-be-wrong',
   warnings: 'docs/troubleshooting.html#warnings-to-the-room',
   destinations: 'docs/user-guide/pacs.html#being-sent-results',
   firstScan: 'docs/user-guide/console.html',
 } as const;
 
 export type DocsPlace = keyof typeof DOCS;
+
+// What to do about a warning, by its kind: each that says that the volume may be wrong has a section there.
+export function placeOfDoubt(kind: string): string {
+  return `${DOCS.atTheArm}#${kind.replace(/_/g, '-')}`;
+}
 
 // What to read about a reason why the node is not ready.
 export function placeOf(reason: Reason, status: Status): DocsPlace {

@@ -15,20 +15,26 @@ export function shownOf(own: Job[]): Job | undefined {
   return [...own].sort((a, b) => rank(a) - rank(b) || (a.create_time < b.create_time ? 1 : -1))[0];
 }
 
-// Scans that were broken off and that another job hides: they wait for their console, or gave no volume and no later scan of the room
-// did, within a day. The newest first.
-export function brokenOff(own: Job[], shown: Job, now: number): Job[] {
-  const scans = own.filter(isScan).sort((a, b) => (a.create_time < b.create_time ? 1 : -1));
-  const good = scans.find((job) => job.state === 'completed')?.create_time ?? '';
-  return scans.filter((job) => job.job_id !== shown.job_id && (
-    job.awaits_console_until_time !== null
-    || ((job.state === 'failed' || job.state === 'cancelled') && job.create_time > good && now - Date.parse(job.create_time) < DAY_MS)));
+// Whether a later scan stands for one whose volume is missing or may be wrong: only one of the same order, for another patient's mends
+// nothing; of the room where no order is told, or where the exposure was given up on purpose.
+function standsFor(later: Job, job: Job): boolean {
+  if (later.state !== 'completed' || later.create_time <= job.create_time) return false;
+  return job.accession_number && job.state !== 'cancelled' ? later.accession_number === job.accession_number : later.station_name === job.station_name;
 }
 
-// Scans whose volume may be wrong, of all rooms, within a day, until a later scan of the room went well. The newest first.
+// Scans that were broken off and that another job hides: they wait for their console, or gave no volume and no later scan stands for
+// them, within a day. The newest first.
+export function brokenOff(own: Job[], shown: Job, now: number): Job[] {
+  const scans = own.filter(isScan).sort((a, b) => (a.create_time < b.create_time ? 1 : -1));
+  return scans.filter((job) => job.job_id !== shown.job_id && (
+    job.awaits_console_until_time !== null
+    || ((job.state === 'failed' || job.state === 'cancelled') && !scans.some((later) => standsFor(later, job)) && now - Date.parse(job.create_time) < DAY_MS)));
+}
+
+// Scans whose volume may be wrong, of all rooms, within a day, until a later scan that stands for them went well. The newest first.
 export function doubtfulScans(jobs: Job[], now: number): Job[] {
   const scans = jobs.filter((job) => isScan(job) && job.state === 'completed').sort((a, b) => (a.create_time < b.create_time ? 1 : -1));
-  const mended = (job: Job) => scans.some((later) => later.station_name === job.station_name && later.create_time > job.create_time && !doubtsOf(later));
+  const mended = (job: Job) => scans.some((later) => standsFor(later, job) && !doubtsOf(later));
   return scans.filter((job) => doubtsOf(job) && now - Date.parse(job.create_time) < DAY_MS && !mended(job));
 }
 

@@ -18,7 +18,7 @@ export function grouped(warnings: Warning[]): Warning[][] {
 }
 
 // Kinds that say of the volume itself that it may be wrong, which is said wherever the job is named; others are of the acquisition's course.
-const OF_THE_VOLUME = new Set(['air_level', 'beyond_calibration', 'calibration', 'cut_object', 'dead_detector', 'dose_unknown', 'implausible_header', 'matrices_misfit', 'repeated_frames', 'saturated_detector', 'unknown_defects']);
+export const OF_THE_VOLUME = new Set(['air_level', 'beyond_calibration', 'calibration', 'cut_object', 'dead_detector', 'dose_unknown', 'implausible_header', 'matrices_misfit', 'repeated_frames', 'saturated_detector', 'unknown_defects']);
 
 export function ofTheVolume(warnings: Warning[]): Warning[] {
   return warnings.filter(({ kind }) => OF_THE_VOLUME.has(kind));
@@ -28,6 +28,11 @@ export function ofTheVolume(warnings: Warning[]): Warning[] {
 export function doubtsOf({ state, warning_kinds: kinds }: Pick<Job, 'state' | 'warning_kinds'>): string {
   if (state === 'failed' || state === 'cancelled') return '';
   return kinds.filter((kind) => OF_THE_VOLUME.has(kind)).map(words).join(', ');
+}
+
+// What a job is warned of, in words: "cut object, frame gap"; how often, where a service tells no kinds.
+export function warnedOf({ warning_kinds: kinds, warning_count: warnings }: Pick<Job, 'warning_kinds' | 'warning_count'>): string {
+  return kinds.length > 0 ? kinds.map(words).join(', ') : String(warnings);
 }
 
 // "frames 17 to 203"; empty where a warning is of no frame.

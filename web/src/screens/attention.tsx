@@ -59,7 +59,7 @@ function Refused({ refusal: r, now }: { refusal: Refusal; now: number }) {
 }
 
 function DoubtfulScan({ job, now }: { job: Job; now: number }) {
-  return <>The volume of <a href={jobHref(job.job_id)}>{jobName(job, now)}</a> may be wrong: {doubtsOf(job)}</>;
+  return <>The volume of <a href={jobHref(job.job_id)}>{jobName(job, now)}</a>{job.accession_number && ` (accession no. ${job.accession_number})`} may be wrong: {doubtsOf(job)} <DocsLink to="doubtful" /></>;
 }
 
 function Held({ destination: d }: { destination: Destination }) {

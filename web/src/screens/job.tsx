@@ -7,11 +7,12 @@ import { TimelineChart } from '../charts/timeline_chart.tsx';
 import { jobTitle } from '../lib/announcements.ts';
 import { algorithmName, count, fullTime, seconds, time, waitLeft, words } from '../lib/format.ts';
 import { finishOf } from '../lib/progress.ts';
+import { deliveriesOf } from '../lib/deliveries.ts';
 import { doneText } from '../lib/relations.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Empty, JobNamed, JobProgressBar, LocalTimes, Name, StateChip, Time } from '../ui/bits.tsx';
+import { Chip, Empty, JobNamed, JobProgressBar, LocalTimes, Name, StateChip, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 import { Term } from '../ui/term.tsx';
@@ -104,14 +105,15 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
     <header class="job-heading">
       <div>
         <h1><Name text={job.station_name || 'No station name'} /> <span class="quiet"><Name text={job.protocol} /></span></h1>
-        <p class="numbers quiet"><span class="id">{job.job_id}</span> · <Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}{job.accession_number && <span class="accession"> · accession no. {job.accession_number}</span>}{job.refines_job_id && ` · ${doneText(job)}`}</p>
+        <p class="numbers quiet"><span class="job-id"><span class="id">{job.job_id}</span> · </span><Time at={job.create_time} now={store.now()} /><span class="on-paper"> ({fullTime(job.create_time)})</span> · {job.job_class}{job.accession_number && <span class="accession"> · accession no. {job.accession_number}</span>}{job.refines_job_id && ` · ${doneText(job)}`}</p>
       </div>
       <div class="job-state">
         <StateChip job={job} />
         {isActive(job) && <JobProgressBar job={job} />}
         {isActive(job) && finish && <span class="numbers">{finish}</span>}
         {job.warning_count > 0 && <a class="warned" href={href(['jobs', job.job_id], { tab: 'details' })}>{count(job.warning_count)} {job.warning_count === 1 ? 'warning' : 'warnings'}</a>}
-        {job.result?.seconds_after_last_frame != null && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
+        {job.result?.seconds_after_last_frame != null && <span class="numbers after-last">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
+        {job.has_volume && store.status?.transfers_enabled && <Deliveries jobId={job.job_id} />}
       </div>
       <div class="actions">
         <JobActions job={job} />
@@ -150,6 +152,12 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
       )}
     </header>
   );
+}
+
+// What the tab DICOM has, in a word, on every tab.
+function Deliveries({ jobId }: { jobId: string }) {
+  const { data } = useAsked<Transfers>('transfers', { job_id: jobId }, ACTIVE_MS, true);
+  return <>{deliveriesOf(data?.transfers ?? []).map(({ kind, text }) => <a key={kind} class="delivery" href={href(['jobs', jobId], { tab: 'dicom' })}><Chip kind={kind} text={text} /></a>)}</>;
 }
 
 function VolumeTab({ job, beside }: { job: JobDetail; beside: string | null }) {

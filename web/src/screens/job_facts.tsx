@@ -17,6 +17,7 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
       <section class="card" aria-labelledby="acquisition">
         <header><h2 id="acquisition">Acquisition</h2></header>
         <Facts>
+          <Fact name="Job"><span class="id">{job.job_id}</span></Fact>
           <Fact name="Room"><Name text={job.station_name || '–'} /></Fact>
           <Fact name="Protocol">{job.protocol}</Fact>
           <Fact name={<Term name="Class" />}>{job.job_class}</Fact>

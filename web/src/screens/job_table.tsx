@@ -48,7 +48,7 @@ function Row({ job, now, accessions }: { job: Job; now: number; accessions: bool
         {isActive(job) ? <><JobProgressBar job={job} /><Doubtful job={job} /></> : <StateChip job={job} />}
         <ConsoleWait job={job} now={now} />
         {job.refines_job_id && job.state === 'completed' && <span class="quiet">{doneText(job)}</span>}
-        {job.warning_count > 0 && <Warnings count={job.warning_count} />}
+        <Warnings job={job} />
         {job.error && <p class="quiet two-lines why" title={job.error.message}>{job.error.message}</p>}
       </td>
       {accessions && <td class="accession" data-label="Accession no.">{job.accession_number}</td>}

@@ -163,7 +163,7 @@ function ActiveTable({ jobs, now, gone }: { jobs: Job[]; now: number; gone: bool
           {jobs.map((job) => (
             <tr key={job.job_id} data-job={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
               <th scope="row" class="name" data-label="Room"><a href={jobHref(job.job_id)}><span><Name text={job.station_name || job.job_id} /></span></a><br /><span class="quiet"><Name text={job.protocol} /></span></th>
-              <td data-label="State"><StateChip job={job} />{job.warning_count > 0 && <Warnings count={job.warning_count} />}</td>
+              <td data-label="State"><StateChip job={job} /><Warnings job={job} /></td>
               <td data-label="Class">{job.job_class}</td>
               <td data-label="Progress"><JobProgressBar job={job} /><ConsoleWait job={job} now={now} /></td>
               <td class="number" data-label="Frames/s">{rateOf(job)?.toFixed(1) ?? '–'}</td>

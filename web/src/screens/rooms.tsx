@@ -1,11 +1,11 @@
 // Rooms at a glance: what each does now, else how its last job went.
 import { type Job, type Room, isActive } from '../api/types.ts';
-import { count, framesPerSecond, gups, seconds, time } from '../lib/format.ts';
+import { count, framesPerSecond, time } from '../lib/format.ts';
 import { finishOf, rateOf } from '../lib/progress.ts';
 import { brokenOff, shownOf } from '../lib/rooms.ts';
 import { jobHref } from '../lib/router.ts';
 import type { Store } from '../state/store.ts';
-import { Chip, ConsoleWait, Doubtful, JobProgressBar, Name, StateChip, Warnings } from '../ui/bits.tsx';
+import { Chip, ConsoleWait, Doubtful, JobProgressBar, Name, StateChip, Time, Warnings } from '../ui/bits.tsx';
 
 // More rooms than this do not fit as cards above what is active; idle ones are then lines.
 const MOST_CARDS = 12;
@@ -58,7 +58,7 @@ function RoomCard({ room, job, hidden, store }: { room: Room; job: Job; hidden: 
           </p>
         </>
       )}
-      {!active && <LastJob job={job} />}
+      {!active && <LastJob job={job} now={store.now()} />}
       <BrokenOff jobs={hidden} now={store.now()} />
       <footer class="split quiet numbers">
         <a href={jobHref(job.job_id)} aria-label={active ? `${job.protocol}, the job of ${room.station_name}` : `Last job of ${room.station_name}`}>{active ? <Name text={job.protocol} /> : 'Last job'}</a>
@@ -94,14 +94,16 @@ function BrokenOff({ jobs, now }: { jobs: Job[]; now: number }) {
   );
 }
 
-// Of scans what matters in the room; refinements and subtractions have neither figure.
-function LastJob({ job }: { job: Job }) {
-  if (job.state !== 'completed') return <p class="two-lines" title={job.error?.message}><StateChip job={job} /> {job.error?.message}</p>;
-  const { seconds_after_last_frame: after, whole_gups: whole } = job.result ?? {};
+// What matters in the room: how it went, of what it is warned, whose it is and of when.
+function LastJob({ job, now }: { job: Job; now: number }) {
   return (
-    <p class="numbers split">
-      <span>{after == null ? <StateChip job={job} /> : `${seconds(after)} after last frame`}{after != null && <> <Doubtful job={job} /></>}{job.warning_count > 0 && <> <Warnings count={job.warning_count} /></>}</span>
-      {whole != null && <span>{gups(whole)}</span>}
-    </p>
+    <div class="last-job">
+      <p class="numbers split">
+        <span><StateChip job={job} /><Warnings job={job} /></span>
+        <Time at={job.create_time} now={now} />
+      </p>
+      {job.state !== 'completed' && job.error && <p class="two-lines" title={job.error.message}>{job.error.message}</p>}
+      {job.accession_number && <p class="quiet">accession no. {job.accession_number}</p>}
+    </div>
   );
 }

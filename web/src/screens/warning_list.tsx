@@ -1,14 +1,17 @@
 // What the pipeline warned of; warnings that are alike behind one that stands for all.
 import { framesOf, grouped, ofTheVolume, type Warning } from '../lib/warnings.ts';
+import { placeOfDoubt } from '../lib/docs.ts';
 import { Chip } from '../ui/bits.tsx';
+import { DocsAt } from '../ui/docs_link.tsx';
 
-export function WarningList({ warnings }: { warnings: Warning[] }) {
+// `cures`: with a way to what to do about each.
+export function WarningList({ warnings, cures = false }: { warnings: Warning[]; cures?: boolean }) {
   if (warnings.length === 0) return null;
   return (
     <ul class="warnings">
       {grouped(warnings).map((group, i) => (
         <li key={i}>
-          <Chip kind="warning" text={group[0]!.kind.replace(/_/g, ' ')} /> {group[0]!.text}
+          <Chip kind="warning" text={group[0]!.kind.replace(/_/g, ' ')} /> {group[0]!.text}{cures && <> <DocsAt place={placeOfDoubt(group[0]!.kind)} /></>}
           {group.length > 1 && <Alike group={group} />}
         </li>
       ))}
@@ -23,7 +26,7 @@ export function Doubts({ warnings }: { warnings: Warning[] }) {
   return (
     <section class="notice doubts" aria-label="Why this volume may be wrong">
       <strong>This volume may be wrong.</strong>
-      <WarningList warnings={doubts} />
+      <WarningList warnings={doubts} cures />
     </section>
   );
 }

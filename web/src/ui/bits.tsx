@@ -1,8 +1,9 @@
 // Small parts that several screens are made of.
 import { type ComponentChildren, Fragment } from 'preact';
 import type { Job, JobState } from '../api/types.ts';
-import { doubtsOf } from '../lib/warnings.ts';
+import { doubtsOf, warnedOf } from '../lib/warnings.ts';
 import { stageOf } from '../lib/progress.ts';
+import { useStore } from '../state/hooks.ts';
 import { fullTime, jobName, plural, time, utcOffset, waitLeft, words } from '../lib/format.ts';
 
 const STATE_NAMES: Record<JobState, string> = {
@@ -33,19 +34,22 @@ export function Chip({ kind, text, title }: { kind: string; text: string; title?
   );
 }
 
-export function Warnings({ count }: { count: number }) {
+// Of what a job is warned; nothing where it is not.
+export function Warnings({ job }: { job: Pick<Job, 'warning_count' | 'warning_kinds'> }) {
+  if (job.warning_count === 0) return null;
   return (
-    <span class="chip warning" title={plural(count, 'warning', 'warnings')}>
-      <span class="sign" aria-hidden="true">!</span>{count}<span class="hidden">{count === 1 ? ' warning' : ' warnings'}</span>
+    <span class="chip warning" title={plural(job.warning_count, 'warning', 'warnings')}>
+      <span class="sign" aria-hidden="true">!</span><span class="hidden">{job.warning_count === 1 ? 'warning: ' : 'warnings: '}</span>{warnedOf(job)}
     </span>
   );
 }
 
-// In lists; the job's own screen says what may be done.
+// In lists; the job's own screen says what may be done. Nothing counts down while nobody knows.
 export function ConsoleWait({ job, now }: { job: Job; now: number }) {
+  const { gone } = useStore();
   const until = job.awaits_console_until_time;
   if (until === null) return null;
-  return <span class="console-wait" title={fullTime(until)}><Chip kind="stalled" text={`Waits for its console until ${time(until, now)}, ${waitLeft(until, now)}`} /></span>;
+  return <span class="console-wait" title={fullTime(until)}><Chip kind="stalled" text={`Waits for its console until ${time(until, now)}${gone ? '' : `, ${waitLeft(until, now)}`}`} /></span>;
 }
 
 export function JobProgressBar({ job }: { job: Job }) {

@@ -2,6 +2,10 @@
 import type { ComponentChildren } from 'preact';
 import { DOCS, type DocsPlace } from '../lib/docs.ts';
 
-export function DocsLink({ to, children = 'What to do' }: { to: DocsPlace; children?: ComponentChildren }) {
-  return <a class="docs" href={DOCS[to]} target="_blank" rel="noopener">{children}<span class="hidden"> (opens a new tab)</span></a>;
+export function DocsLink({ to, children }: { to: DocsPlace; children?: ComponentChildren }) {
+  return <DocsAt place={DOCS[to]}>{children}</DocsAt>;
+}
+
+export function DocsAt({ place, children = 'What to do' }: { place: string; children?: ComponentChildren }) {
+  return <a class="docs" href={place} target="_blank" rel="noopener">{children}<span class="hidden"> (opens a new tab)</span></a>;
 }

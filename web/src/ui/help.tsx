@@ -64,6 +64,7 @@ export function Help({ onClose }: { onClose: () => void }) {
     <dialog ref={dialog} class="wide" aria-labelledby="help-title" onClose={onClose}>
       <h2 id="help-title">Help</h2>
       <ul class="reading" aria-label="Documentation">
+        <li><DocsLink to="atTheArm">At the arm</DocsLink></li>
         <li><DocsLink to="guide">This page</DocsLink></li>
         <li><DocsLink to="troubleshooting">From a message to its cure</DocsLink></li>
         <li><DocsLink to="runbook">Runbook</DocsLink></li>
