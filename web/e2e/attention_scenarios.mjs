@@ -116,6 +116,7 @@ export const attentionScenarios = {
     // Until a later scan of the same order went well: that of another patient mends nothing.
     const other = { ...server.jobs.get(LIVE), job_id: '20260301T093400-other011', accession_number: 'A-OTHER', create_time: new Date().toISOString(), warning_count: 0, warning_kinds: [] };
     server.jobs.set(other.job_id, other);
+    server.send('job', other);
     server.change(LIVE, { accession_number: 'A-MEANT' });
     await open('#/');
     await shown(page.locator(`tr[data-job="${other.job_id}"]`));
