@@ -1,4 +1,4 @@
-// isocenter reconstruct --metal, --bone, --stripes and --rings, by the binary.
+// isocenter reconstruct --metal, --bone, --stripes, --rings and --complete-rows, by the binary.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,6 +78,45 @@ TEST(SecondPass, RingsAndStripesBesideOthers) {
   EXPECT_THAT(ReadBytes(json), ContainsRegex("\"rings: [0-9.e-]+ HU .RMS., [0-9.e+-]+ HU at most"));
   EXPECT_NE(reconstructed({"--rings", "--algorithm", "sirt", "--iterations", "1"}),
             reconstructed({"--algorithm", "sirt", "--iterations", "1"}));
+}
+
+TEST(SecondPass, RowsThatTheDetectorCutsAreCompleted) {
+  const TemporaryDirectory directory;
+  const std::string scan = (directory / "scan").string(), json = (directory / "v.json").string();
+  const std::string mha = (directory / "volume.mha").string();
+  // Water of 200 mm on a detector that sees 160.
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "cylinder", "--scale-mm", "100", "--trajectory",
+                        "circle", "--frames", "90", "--arc-deg", "356", "--detector", "64x16",
+                        "--pitch-mm", "4", "--out", scan})
+                .exit_code,
+            0);
+  const auto reconstruct = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"reconstruct", "--overwrite", scan, "--out", mha, "--grid",
+                                 "40x40x4", "--voxel-mm", "3.5", "--json", json});
+    return RunCommand(flags);
+  };
+  const auto middle = [&] {
+    const std::vector<float> voxels = formats::ReadMetaImage(mha)->voxels;
+    return voxels[(2 * 40 + 20) * 40 + 20];
+  };
+  EXPECT_THAT(reconstruct({}).err, HasSubstr("the patient is wider than the detector"));
+  EXPECT_GT(std::abs(middle()), 60);
+  const Outcome completed = reconstruct({"--complete-rows"});
+  EXPECT_EQ(completed.exit_code, 0) << completed.err;
+  EXPECT_LT(std::abs(middle()), 30);
+  EXPECT_THAT(completed.err, testing::Not(HasSubstr("warning:")));
+  EXPECT_THAT(ReadBytes(json),
+              ContainsRegex("\"truncation: [0-9]+ % of the rows' ends are inside"));
+  for (const auto& [flags, why] : {std::pair<std::vector<std::string>, const char*>{
+                                       {"--truncation", "mirror"}, "with --truncation mirror"},
+                                   {{"--metal"}, "with --metal; legal is one of them"},
+                                   {{"--motion"}, "with --motion; legal is one of them"}}) {
+    std::vector<std::string> both = flags;
+    both.push_back("--complete-rows");
+    const Outcome refused = reconstruct(both);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr(why));
+  }
 }
 
 TEST(SecondPass, SaysWhatItLacks) {

@@ -76,6 +76,10 @@ absl::Status CheckMotionFlags(const ReconstructOptions& options) {
 /// Other second passes look at rows as long as the detector.
 absl::Status CheckCompletedRows(const ReconstructOptions& options) {
   if (!options.complete_rows) return absl::OkStatus();
+  if (options.truncation != "none") {
+    return flags::WrongUsage(absl::StrCat("--complete-rows with --truncation ", options.truncation,
+                                          "; legal is one of them: both say how rows go on"));
+  }
   ReconstructOptions others = options;
   others.complete_rows = false;
   const char* const flag = SecondPassFlag(others);

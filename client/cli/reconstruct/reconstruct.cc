@@ -199,7 +199,7 @@ void WarnOfFrames(const ReconstructOptions& options, const LocalFrames& frames, 
 
 /// Rows that the detector's edge cuts, where nothing continues them.
 void WarnOfCutRows(const ReconstructOptions& options, const LocalFrames& frames, Scan& scan) {
-  if (options.fdk.truncation != ops::Truncation::kNone) return;
+  if (options.fdk.truncation != ops::Truncation::kNone || options.complete_rows) return;
   const auto cut = recon::CutRowsText(AllOf(scan, frames));
   if (!cut) return;
   scan.warnings.push_back(absl::StrCat(
