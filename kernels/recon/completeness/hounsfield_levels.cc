@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "kernels/base/share_text.h"
 #include "kernels/recon/completeness/decadic_logarithm.h"
 
 namespace isocenter::recon {
@@ -18,6 +19,10 @@ constexpr float kAirBelow = -700, kObjectAbove = -500;
 constexpr double kLeastAir = 0.05, kLeastObject = 0.01;  // of the volume
 constexpr int64_t kLeastVoxels = 10'000;  // of the object; of fewer, edges make the mode
 constexpr double kOutside = 0.2;          // of the object, at either end of the middle
+// Nothing of a patient but metal is as dense, of which no object is half made: few voxels tell.
+constexpr float kDensestHu = 3000;
+constexpr double kMostDense = 0.5;
+constexpr int64_t kLeastOfDense = 1'000;
 constexpr double kTissueFrom = -150, kTissueTo = 150, kMiddleTo = 300;
 constexpr double kAirFrom = -1100, kAirTo = -900;
 // Lungs in a corner of the grid are not at all of its sides.
@@ -108,7 +113,7 @@ struct Middle {
 
 struct Levels {
   Histogram tissue = TissueHistogram(), air = AirHistogram();
-  int64_t voxels = 0, object = 0, of_air = 0;
+  int64_t voxels = 0, object = 0, of_air = 0, dense = 0;
   std::array<std::vector<int64_t>, 3> along;  // of the object: x, y, z
 };
 
@@ -126,6 +131,7 @@ Levels LevelsOf(HostView3<const float> hounsfield) {
   });
   ForEachOfObject(hounsfield, [&](float hu, int64_t x, int64_t y, int64_t z) {
     ++levels.object;
+    levels.dense += hu > kDensestHu;
     ++levels.along[0][x];
     ++levels.along[1][y];
     ++levels.along[2][z];
@@ -178,16 +184,29 @@ std::string TissueText(const char* where, double mode, double most) {
       mode, where, kTissueFrom, most, kCauses);
 }
 
+std::optional<std::string> DenseText(const Levels& levels) {
+  if (levels.object < kLeastOfDense) return std::nullopt;
+  const double dense = static_cast<double>(levels.dense) / static_cast<double>(levels.object);
+  if (dense <= kMostDense) return std::nullopt;
+  return absl::StrFormat(
+      "%s of what is no air is above %g HU, which of a patient metal alone is; legal is up to "
+      "half. %s. Are line integrals in another unit (natural logarithms of a ratio have none), or "
+      "multiplied?",
+      ShareText(dense), kDensestHu, kCauses);
+}
+
 }  // namespace
 
 std::optional<std::string> ImplausibleHounsfieldText(HostView3<const float> hounsfield,
                                                      PixelType type) {
-  if (auto decadic = DecadicLogarithmText(hounsfield, type)) return decadic;
   const Levels levels = LevelsOf(hounsfield);
   const auto share = [&](int64_t part) {
     return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, levels.voxels));
   };
-  if (share(levels.of_air) < kLeastAir) return std::nullopt;
+  const bool has_air = share(levels.of_air) >= kLeastAir;
+  if (auto dense = DenseText(levels); dense && has_air) return dense;
+  if (auto decadic = DecadicLogarithmText(hounsfield, type)) return decadic;
+  if (!has_air) return std::nullopt;
   const std::optional<double> air = levels.air.Mode();
   if (air && (*air < kAirFrom || (*air > kAirTo && IsAround(hounsfield, *air)))) {
     return absl::StrFormat(

@@ -69,6 +69,28 @@ Object Cylinder(double hu) {
   return [=](double x, double y, double) { return std::hypot(x, y) < 0.7 ? hu : -1000; };
 }
 
+// Beyond all that is counted by value; a small object, too.
+TEST(HounsfieldLevels, LineIntegralsInAnotherUnitMakeMetalOfAll) {
+  const Object small = [](double x, double y, double z) {
+    return std::hypot(x, y, z) < 0.4 ? 20 : -1000;
+  };
+  for (const PixelType type : {PixelType::kUint16Counts, PixelType::kFloat32LineIntegrals}) {
+    for (const double factor : {5., 10.}) {
+      EXPECT_THAT(Told(Head, {.factor = factor, .type = type}), HasSubstr("is above 3000 HU"));
+      EXPECT_THAT(Told(small, {.factor = factor, .type = type}), HasSubstr("in another unit"));
+    }
+  }
+  // A ball of steel of a tenth of the object's volume, and balls that are all there is.
+  EXPECT_THAT(Told([](double x, double y, double z) {
+                return std::hypot(x, y, z) < 0.37 ? 8000 : Head(x, y, z);
+              }),
+              IsEmpty());
+  EXPECT_THAT(Told([](double x, double y, double z) {
+                return std::hypot(std::abs(x) - 0.5, y, z) < 0.15 ? 8000 : -1000;
+              }),
+              IsEmpty());
+}
+
 TEST(HounsfieldLevels, MatricesOfAnotherDistanceAreTold) {
   EXPECT_THAT(Told(Head, {.factor = 1.67}), HasSubstr("soft tissue lies about +7"));
   EXPECT_THAT(Told(Head, {.factor = 1.67}), HasSubstr("legal is -150 to 150"));
