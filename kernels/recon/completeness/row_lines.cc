@@ -18,6 +18,12 @@ T PixelAt(std::span<const std::byte> row, int column) {
 
 }  // namespace
 
+double PixelValue(const Acquisition& acquisition, const FrameRow& row, int column) {
+  return acquisition.pixel_type == PixelType::kFloat32LineIntegrals
+             ? PixelAt<float>(row.pixels, column)
+             : PixelAt<uint16_t>(row.pixels, column);
+}
+
 int OutermostColumns(const Detector& detector) {
   constexpr int kMost = 8;
   constexpr int kShare = 32;  // of the columns, at most one in so many

@@ -6,6 +6,9 @@
 
 namespace isocenter::recon {
 
+/// As it was sent: counts, or a line integral.
+double PixelValue(const Acquisition& acquisition, const FrameRow& row, int column);
+
 /// What some pixels of a frame say together; sums of several pieces can be added.
 struct RowSum {
   double sum = 0, air = 0;  // counts above offsets and those of air, or line integrals

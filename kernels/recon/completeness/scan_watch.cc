@@ -14,6 +14,7 @@ ScanWatch::ScanWatch(const Acquisition& acquisition)
       halves_(acquisition),
       still_(acquisition),
       echo_(acquisition),
+      row_length_(acquisition),
       strips_(acquisition),
       defects_(acquisition),
       thick_(acquisition),
@@ -51,6 +52,7 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
   echo_.Add(view, sampled);
   defects_.Add(view, sampled);
   thick_.Add(view, sampled, dose);
+  row_length_.Add(view, rows);
   rays_.Add(view, rows);
   return findings;
 }
@@ -69,9 +71,11 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
       findings.push_back({ScanFault::kFrameEcho, std::nullopt, *echo});
     }
   }
+  const std::optional<std::string> length = row_length_.Text();
+  if (length) findings.push_back({ScanFault::kRowLength, std::nullopt, *length});
   const std::optional<std::string> order = order_.Text();
-  if (order) findings.push_back({ScanFault::kColumnOrder, std::nullopt, *order});
-  if (const std::optional<std::string> misfit = MisfitText(rays); misfit && !order) {
+  if (order && !length) findings.push_back({ScanFault::kColumnOrder, std::nullopt, *order});
+  if (const std::optional<std::string> misfit = MisfitText(rays); misfit && !order && !length) {
     findings.push_back({ScanFault::kMatricesMisfit, std::nullopt, *misfit});
   }
   if (const std::optional<std::string> defects = defects_.Text()) {

@@ -10,11 +10,12 @@
 #include "kernels/recon/acquisition.h"
 #include "kernels/recon/completeness/air_level.h"
 #include "kernels/recon/completeness/beam_content.h"
-#include "kernels/recon/completeness/column_order.h"
 #include "kernels/recon/completeness/count_noise.h"
 #include "kernels/recon/completeness/dose_strips.h"
 #include "kernels/recon/completeness/frame_row.h"
 #include "kernels/recon/completeness/opposite_rays.h"
+#include "kernels/recon/completeness/order/column_order.h"
+#include "kernels/recon/completeness/order/row_length.h"
 #include "kernels/recon/completeness/repeated_frames.h"
 #include "kernels/recon/completeness/steps/dose_steps.h"
 #include "kernels/recon/completeness/steps/frame_echo.h"
@@ -39,6 +40,7 @@ enum class ScanFault {
   kHalfSteps,
   kStillViews,
   kFrameEcho,
+  kRowLength,
 };
 
 struct ScanFinding {
@@ -89,6 +91,7 @@ class ScanWatch {
   HalfSteps halves_;
   StillViews still_;
   FrameEcho echo_;
+  RowLength row_length_;
   DoseStrips strips_;
   UnknownDefects defects_;
   ThickRays thick_;

@@ -63,6 +63,7 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
     case recon::ScanFault::kThickRays:
       return jobs::WarningKind::kBeyondCalibration;
     case recon::ScanFault::kColumnOrder:
+    case recon::ScanFault::kRowLength:
     case recon::ScanFault::kMatricesMisfit:
       break;
   }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <cstring>
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/median.h"
@@ -19,17 +17,6 @@ constexpr size_t kLeastDifferences = 5000, kMostDifferences = 20000;
 // From two frames to three apart an average gains less than from one to two.
 constexpr double kMostGain = 1;
 
-double ValueAt(const Acquisition& acquisition, const FrameRow& row, size_t u) {
-  if (acquisition.pixel_type == PixelType::kFloat32LineIntegrals) {
-    float line;
-    std::memcpy(&line, &row.pixels[u * sizeof line], sizeof line);
-    return line;
-  }
-  uint16_t count;
-  std::memcpy(&count, &row.pixels[u * sizeof count], sizeof count);
-  return count;
-}
-
 }  // namespace
 
 FrameEcho::FrameEcho(const Acquisition& acquisition)
@@ -44,7 +31,7 @@ std::vector<FrameEcho::Window> FrameEcho::WindowsOf(std::span<const FrameRow> ro
     for (size_t first = 0; first + kFourth.size() <= columns; first += kFourth.size()) {
       double bend = 0;
       for (size_t i = 0; i < kFourth.size(); ++i) {
-        bend += kFourth[i] * ValueAt(acquisition_, row, first + i);
+        bend += kFourth[i] * PixelValue(acquisition_, row, static_cast<int>(first + i));
       }
       const RowSum sum = SumOf(acquisition_, row, static_cast<int>(first), kFourth.size());
       const bool whole = sum.used == static_cast<int>(kFourth.size()) && std::isfinite(bend);

@@ -1,4 +1,4 @@
-#include "kernels/recon/completeness/column_order.h"
+#include "kernels/recon/completeness/order/column_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
