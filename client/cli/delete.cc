@@ -229,8 +229,8 @@ void AddDeleteCommand(flags::Command program) {
   flags::Command by_age = command.Under("By age, of all nodes");
   by_age
       .Add("--older-than", selection.older_than_seconds,
-           "jobs that ended so long ago or before, e.g. 30d or 12h")
-      .Seconds(0, 1e9)
+           "jobs that ended so long ago or before, with its unit, e.g. 30d or 12h")
+      .Age(1e9)
       .Excludes(force);
   by_age.AddSwitch("--delivered", selection.delivered,
                    "only those of which every image is confirmed by every destination it goes to");

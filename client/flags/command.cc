@@ -262,6 +262,20 @@ Option& Option::Seconds(double least, double most) {
   return *this;
 }
 
+Option& Option::Age(double most) {
+  const auto check = [most](std::string& text) -> std::string {
+    const std::optional<double> seconds = SecondsOf(text);
+    if (!seconds || !(*seconds >= 0 && *seconds <= most) || !absl::ascii_isalpha(text.back())) {
+      return absl::StrCat("'", text, "'; legal is a time of up to ", most,
+                          " seconds with its unit, s, m, h or d: 30d, 12h");
+    }
+    text = absl::StrCat(*seconds);
+    return "";
+  };
+  option_->transform(CLI::Validator(check, ""))->type_name("AGE");
+  return *this;
+}
+
 Option& Option::Identifier() {
   option_->check(CLI::Validator(
       [](std::string& text) -> std::string {

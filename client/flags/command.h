@@ -61,6 +61,9 @@ class Option {
   Option& Bytes();
   /// A time in seconds, also with a unit: "90", "1.5s", "20m", "2h". Closed range in seconds.
   Option& Seconds(double least, double most);
+  /// A time in seconds with its unit, "30d", up to so many: where a number alone would be taken for
+  /// days by one person and for seconds by another.
+  Option& Age(double most);
   /// A name of a station or of what is named after one: 1 to 64 characters of [A-Za-z0-9_.-].
   Option& Identifier();
   /// Values in one argument, e.g. "1248x960".

@@ -297,12 +297,13 @@ TEST(Cluster, SeveralJobsAreDeletedByName) {
   EXPECT_EQ(done.out, "job a is deleted\njob b is deleted\n");
   EXPECT_THAT(done.err, HasSubstr("1 job could not be deleted:\n  stays: "));
   EXPECT_THAT(proxy.done(), ElementsAre("recon1 deleted a", "recon2 deleted b"));
-  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
-           {"delete"},
-           {"delete", "a", "--older-than", "30d", "--yes"},
-           {"delete", "a", "--delivered"},
-           {"delete", "--older-than", "30d", "--force", "--yes"},
-           {"delete", "--older-than", "30 fortnights", "--yes"}}) {
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"delete"},
+                                             {"delete", "a", "--older-than", "30d", "--yes"},
+                                             {"delete", "a", "--delivered"},
+                                             {"delete", "--older-than", "30d", "--force", "--yes"},
+                                             {"delete", "--older-than", "30 fortnights", "--yes"},
+                                             {"delete", "--older-than", "30", "--yes"}}) {
     std::vector<std::string> command = wrong;
     command.insert(command.end(), {"--server", proxy.address()});
     EXPECT_EQ(RunCommand(command).exit_code, 2) << wrong.back();
