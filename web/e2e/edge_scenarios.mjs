@@ -164,7 +164,7 @@ export const edgeScenarios = {
     await eventually('five pages to read', async () => (await read.count()) === 5 || read.count());
     const opened = page.context().waitForEvent('page');
     await read.first().click();
-    await (await opened).waitForURL(/\/docs\/user-guide\/operator-page\.html$/);
+    await (await opened).waitForURL(/\/docs\/user-guide\/at-the-arm\.html$/);
   },
 
   async 'refinements: what applies to them, live and afterwards'({ page, open }) {
