@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/job_client.h"
@@ -149,18 +151,15 @@ TEST_F(FullDiskTest, AVolumeThatFindsTheArchiveFullWaitsForRoom) {
   ASSERT_FALSE(UndisturbedVolume().empty());
   StartServer();
   const auto console = WaitForRoom(0);
-  // It is counted as waiting a moment before its warning is written.
-  absl::StatusOr<v1::Job> job;
+  // It is counted as waiting a moment before its warning is written; beside it is written what the
+  // check of geometry finds, for which these pixels are of no object.
   EXPECT_TRUE(Eventually([&] {
-    job = client::JobClient(ChannelTo(port_)).Get(console->told().job_id);
-    return job.ok() && job->warning_size() > 1;
-  })) << job.status();
-  ASSERT_TRUE(job.ok()) << job.status();
-  // What comes first: the pixels of these frames are of no object.
-  ASSERT_EQ(job->warning_size(), 2);
-  EXPECT_EQ(job->warning(0).kind(), v1::WARNING_KIND_MATRICES_MISFIT);
-  EXPECT_EQ(job->warning(1).kind(), v1::WARNING_KIND_ARCHIVE_FULL);
-  EXPECT_THAT(job->warning(1).text(), HasSubstr("bytes"));
+    const auto job = client::JobClient(ChannelTo(port_)).Get(console->told().job_id);
+    return job.ok() && std::ranges::any_of(job->warning(), [](const v1::JobWarning& warning) {
+             return warning.kind() == v1::WARNING_KIND_ARCHIVE_FULL &&
+                    absl::StrContains(warning.text(), "bytes");
+           });
+  }));
   // The next one is refused while it can still be made elsewhere.
   ScanConsole refused(port_, ScanHeader("refused"));
   ASSERT_TRUE(refused.Await([](const ScanConsole::Told&) { return false; }));

@@ -70,7 +70,7 @@ class OwnConsoleTest(PackageTest):
         self.assertIn("job job-of-a", told.call_args_list[0].args[0])
 
     def test_the_first_scan_says_how_it_is_called(self):
-        run = subprocess.run([sys.executable, ROOT / "client/example/first_scan.py"], capture_output=True, text=True, env={"PYTHONPATH": sys.path[1]})
+        run = subprocess.run([sys.executable, "-B", ROOT / "client/example/first_scan.py"], capture_output=True, text=True, env={"PYTHONPATH": sys.path[1]})
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertIn("usage: first_scan.py HOST:PORT", run.stderr)
 
