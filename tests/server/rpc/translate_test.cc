@@ -305,7 +305,7 @@ TEST(TranslatePreview, PixelsAreLittleEndianRowByRow) {
                                 .hounsfield = {-1000, 258}}}});
   const v1::Preview proto = PreviewToProto(job);
   // Feet first: the world's z is to the feet, its x to the patient's right.
-  EXPECT_THAT(proto.grid().direction(), testing::ElementsAre(-1, 0, 0, 0, 1, 0, 0, 0, -1));
+  EXPECT_THAT(proto.grid().direction(), ::testing::ElementsAre(-1, 0, 0, 0, 1, 0, 0, 0, -1));
   EXPECT_EQ(proto.frames_backprojected(), 7u);
   ASSERT_EQ(proto.plane_size(), 1);
   EXPECT_EQ(proto.plane(0).orientation(), v1::PLANE_ORIENTATION_SAGITTAL);
