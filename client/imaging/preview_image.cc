@@ -19,7 +19,8 @@ namespace {
 
 constexpr uint32_t kMaxPixels = 4096;  // along an axis, of a plane and of its image
 constexpr int kText = 12;              // height of capitals
-constexpr int kGap = 8;                // around the image, and between planes
+constexpr int kGap = 8;                // around the image
+constexpr int kBetween = 24;           // planes, whose letters are not to be taken for words
 constexpr int kLetter = kText + kText / 3;
 constexpr uint8_t kInk = 220;
 
@@ -113,10 +114,10 @@ absl::StatusOr<formats::GrayImage> PreviewImage(const v1::Preview& preview, cons
     ISO_ASSIGN_OR_RETURN(grid, wire::GridFromProto(preview.grid()));
   }
   std::vector<Panel> panels;
-  int width = kGap, height = 0;
+  int width = 2 * kGap - kBetween, height = 0;
   for (const v1::PreviewPlane& plane : preview.plane()) {
     panels.push_back(PanelOf(plane, pixel_mm, grid ? &*grid : nullptr));
-    width += panels.back().whole_width() + kGap;
+    width += panels.back().whole_width() + kBetween;
     height = std::max(height, panels.back().height);
   }
   const int top = kGap + kText + kGap + kLetter;
@@ -125,7 +126,7 @@ absl::StatusOr<formats::GrayImage> PreviewImage(const v1::Preview& preview, cons
   for (const Panel& panel : panels) {
     DrawLabel(image, left, kGap, panel.name, kInk, kText);
     Draw(panel, window, left + panel.margin(), top, image);
-    left += panel.whole_width() + kGap;
+    left += panel.whole_width() + kBetween;
   }
   return image;
 }

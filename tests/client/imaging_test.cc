@@ -267,7 +267,7 @@ int Ink(const formats::GrayImage& image, int left, int top, int right, int botto
 }
 
 // Of the picture of a preview.
-constexpr int kPreviewText = 12, kPreviewGap = 8;
+constexpr int kPreviewText = 12, kPreviewGap = 8, kPreviewBetween = 24;
 constexpr int kPreviewTop = 2 * kPreviewGap + 2 * kPreviewText + kPreviewText / 3;
 
 TEST(Preview, PlanesStandSideBySideInSquarePixels) {
@@ -276,7 +276,7 @@ TEST(Preview, PlanesStandSideBySideInSquarePixels) {
   *preview.add_plane() = PlaneOf(v1::PLANE_ORIENTATION_CORONAL, 1, {-1000, 1000}, 1, 2);
   const auto image = PreviewImage(preview, {.center = 0, .width = 2000});
   ASSERT_TRUE(image.ok()) << image.status();
-  const int coronal = 2 * kPreviewGap + LabelWidth("axial", kPreviewText);
+  const int coronal = kPreviewGap + LabelWidth("axial", kPreviewText) + kPreviewBetween;
   ASSERT_EQ(image->width, coronal + LabelWidth("coronal", kPreviewText) + kPreviewGap);
   const auto rows = [&](int left, int width) {
     std::vector<std::vector<int>> all;
