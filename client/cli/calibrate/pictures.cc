@@ -77,6 +77,11 @@ void DrawMap(formats::GrayImage& image, int x, int y, const MapScale& scale,
   }
 }
 
+/// With a length also where there is one pixel.
+imaging::AxisRange RangeOf(int pixels) {
+  return {0, std::max(1.0, static_cast<double>(pixels - 1))};
+}
+
 /// Columns below and rows to the left of a map whose upper left corner is at (x, y), counted from
 /// 0 as in tables of defects.
 void DrawPixelNumbers(formats::GrayImage& image, int x, int y, const MapScale& scale,
@@ -84,13 +89,13 @@ void DrawPixelNumbers(formats::GrayImage& image, int x, int y, const MapScale& s
   const auto place = [&](double pixel) {
     return static_cast<int>((pixel + 0.5) * scale.PixelsPerPixel());
   };
-  for (const imaging::Tick& tick : imaging::TicksOf({0, double(detector.columns - 1)})) {
+  for (const imaging::Tick& tick : imaging::TicksOf(RangeOf(detector.columns))) {
     const int column = x + place(tick.at), below = y + scale.height;
     for (int i = 1; i < kTick; ++i) image.at(column, below + i) = kInk;
     const int width = imaging::LabelWidth(tick.text, kText);
     imaging::DrawLabel(image, column - width / 2.0, below + kTick + 2, tick.text, kInk, kText);
   }
-  for (const imaging::Tick& tick : imaging::TicksOf({0, double(detector.rows - 1)})) {
+  for (const imaging::Tick& tick : imaging::TicksOf(RangeOf(detector.rows))) {
     const int row = y + place(tick.at);
     for (int i = 1; i < kTick; ++i) image.at(x - i, row) = kInk;
     const int width = imaging::LabelWidth(tick.text, kText);
@@ -103,14 +108,14 @@ void DrawPixelNumbers(formats::GrayImage& image, int x, int y, const MapScale& s
 formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& detector) {
   const MapScale scale = ScaleOf(detector);
   const int left = kRowNumbers, right = 2 * kRowNumbers + scale.width;
-  const int below = kLine + scale.height + kLine;  // where what greys and lengths mean stands
+  const int below = 2 * kLine + scale.height + kTick;  // where what greys and lengths mean stands
   formats::GrayImage image(right + scale.width + kRowNumbers / 2, below + kLine, kPaper);
   const std::vector<float>& air = fit.response.air_counts;
   const double median = calibrate::Median(calibrate::Thinned(air, 1 << 16));
   imaging::DrawLabel(image, left, kGap / 2.0, "air map, by column and row", kInk, kText);
   DrawMap(image, left, kLine, scale, detector,
           [&](size_t i) { return 127.5 + 127.5 * (air[i] / median - 1) / kAirWindow; });
-  const auto counts = [&](double share) { return absl::StrFormat("%.4g", share * median); };
+  const auto counts = [&](double share) { return absl::StrFormat("%.0f", share * median); };
   imaging::DrawGrayBar(image, left, below, counts(1 - kAirWindow),
                        counts(1 + kAirWindow) + " counts", kInk, kText);
   imaging::DrawLabel(image, right, kGap / 2.0, "defects, black", kInk, kText);
