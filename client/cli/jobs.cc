@@ -14,6 +14,7 @@
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
+#include "client/cli/output/job_warnings.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/job_client.h"
@@ -37,13 +38,12 @@ struct NodeJob {
   v1::Job job;
 };
 
-/// Why it failed, what it waits for, else how much there is to know of its volume.
+/// Why it failed, what it waits for, else the worst that there is to know of its volume.
 std::string NoteOf(const v1::Job& job) {
   if (job.has_awaits_console_until_time()) {
     return absl::StrCat("waits for its console until ", LocalTime(job.awaits_console_until_time()));
   }
-  if (!job.error_message().empty() || job.warning_size() == 0) return job.error_message();
-  return job.warning_size() == 1 ? "1 warning" : absl::StrCat(job.warning_size(), " warnings");
+  return job.error_message().empty() ? WarningNote(job) : job.error_message();
 }
 
 TableRow RowOf(const v1::Job& job) {
@@ -149,6 +149,8 @@ void AddJobsCommand(flags::Command program) {
       "AFTER LAST: from the last frame to the volume; TOTAL: from the header to the stored result; "
       "GUPS: giga voxel "
       "updates (voxels times frames) per second of back-projection.\n"
+      "ERROR OR WARNINGS: of several warnings the worst, by its kind; `isocenter watch JOB` tells "
+      "all.\n"
       "Exit code 3: not all nodes answered, and their jobs are missing; 6: none did.");
   std::vector<std::string> names;
   for (int s = v1::JobState_MIN + 1; s <= v1::JobState_MAX; ++s) {

@@ -86,6 +86,7 @@ absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& heade
   if (!options.protocol.empty()) header.set_protocol(options.protocol);
   header.MergeFrom(options.system);
   header.mutable_patient_study()->MergeFrom(options.study);  // proto3: only what is not empty
+  PrintWarnings(NamesWithCommas(header));
   if (options.job_class == "live") header.set_job_class(v1::JOB_CLASS_LIVE);
   if (options.job_class == "interactive") header.set_job_class(v1::JOB_CLASS_INTERACTIVE);
   if (options.job_class == "batch") header.set_job_class(v1::JOB_CLASS_BATCH);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "client/flags/choices.h"
+#include "client/flags/synonyms.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/utf8.h"
 
@@ -98,14 +99,9 @@ std::string UnknownFlag(const std::vector<const CLI::App*>& called, size_t level
                         called[later]->get_name(), " ", flag);
   }
   const std::vector<std::string> flags = FlagsOf(app);
-  // What other programs call the address of a service.
-  if (flag == "--port" || flag == "--host") {
-    for (const char* address : {"--grpc_address", "--server"}) {
-      if (std::ranges::find(flags, address) == flags.end()) continue;
-      return absl::StrCat("there is no flag ", flag, "; did you mean ", address, " HOST:PORT?");
-    }
-  }
-  std::string meant = DidYouMean(flag, flags);
+  std::string meant = SynonymMeant(flag, flags);
+  if (meant.empty()) meant = DidYouMean(flag, flags);
+  if (meant.empty()) meant = NearSynonymMeant(flag, flags);
   if (meant.empty()) meant = LetterMeant(flag, flags);
   return absl::StrCat("there is no flag ", flag, meant);
 }
@@ -151,15 +147,18 @@ std::string Missing(const CLI::App& app) {
   return "";
 }
 
-/// "; did you mean --config a.textproto?" of the name of a file, where one flag takes one.
-std::string FileMeant(const CLI::App& app, const std::string& word) {
+/// "; did you mean --config a.textproto?" of the name of a file, or "--to PACS" of what looks like
+/// an AE title, where one flag takes one.
+std::string FileOrPeerMeant(const CLI::App& app, const std::string& word) {
+  const bool is_file = absl::StrContains(word, '.') || absl::StrContains(word, '/');
+  const bool is_peer = word.size() > 1 && std::ranges::none_of(word, absl::ascii_islower);
+  if (!is_file && !is_peer) return "";
   std::vector<std::string> flags;
   for (const CLI::Option* option : OptionsOf(app)) {
-    if (option->count() > 0 || option->get_type_name() != "FILE") continue;
+    if (option->count() > 0 || option->get_type_name() != (is_file ? "FILE" : "AE")) continue;
     flags.push_back(absl::StrCat(Shown(*option), " ", word));
   }
-  const bool is_file = absl::StrContains(word, '.') || absl::StrContains(word, '/');
-  return is_file && flags.size() == 1 ? absl::StrCat("; did you mean ", flags.front(), "?") : "";
+  return flags.size() == 1 ? absl::StrCat("; did you mean ", flags.front(), "?") : "";
 }
 
 std::string UnknownWord(const CLI::App& app, const std::string& word) {
@@ -171,14 +170,15 @@ std::string UnknownWord(const CLI::App& app, const std::string& word) {
   if (commands.empty()) {
     std::string meant = ValueMeant(app, word);
     if (meant.empty()) meant = DidYouMean(absl::StrCat("--", word), FlagsOf(app));
-    if (meant.empty()) meant = FileMeant(app, word);
+    if (meant.empty()) meant = FileOrPeerMeant(app, word);
     // It may stand where a flag is missing: `compare a b` without --truth.
     const std::string missing = meant.empty() ? Missing(app) : "";
     return absl::StrCat("'", word, "' is one argument too many", meant, missing.empty() ? "" : "; ",
                         missing);
   }
   constexpr size_t kReadable = 12;
-  std::string nearest = DidYouMean(word, commands);
+  std::string nearest = SynonymMeant(word, commands);
+  if (nearest.empty()) nearest = DidYouMean(word, commands);
   const std::vector<std::string> flags = FlagsOf(app);
   if (std::ranges::find(flags, absl::StrCat("--", word)) != flags.end()) {
     nearest = absl::StrCat("; did you mean --", word, "?");  // version

@@ -57,20 +57,6 @@ int SideMargin(const VolumeGrid& grid) {
   return margin + kLetter - kText;
 }
 
-/// Around a panel whose upper left corner is at (x, y).
-void DrawSides(const PlaneSides& sides, const formats::GrayImage& panel, int x, int y,
-               formats::GrayImage& sheet) {
-  constexpr int kSpace = kLetter - kText;
-  const auto centred = [&](const std::string& text, int line) {
-    DrawLabel(sheet, x + (panel.width - LabelWidth(text, kText)) / 2.0, line, text, kInk, kText);
-  };
-  const double middle = y + (panel.height - kText) / 2.0;
-  centred(sides.top, y - kLetter);
-  centred(sides.bottom, y + panel.height + kSpace);
-  DrawLabel(sheet, x - kSpace - LabelWidth(sides.left, kText), middle, sides.left, kInk, kText);
-  DrawLabel(sheet, x + panel.width + kSpace, middle, sides.right, kInk, kText);
-}
-
 /// Position of a plane along its normal, in millimetres of the world.
 std::string PlaneText(const VolumeGrid& grid, Plane plane, const SliceIndex& at) {
   const Vec3 p = grid.VoxelToWorld(at[0], at[1], at[2]);
@@ -121,7 +107,7 @@ formats::GrayImage RenderSheet(const std::vector<SheetRow>& rows, const SliceInd
           RenderPlane(*rows[r].volume, kPlanes[c], at, rows[r].window, pixel_mm);
       const int x = left[c] + margin, y = top + kCaption + kLetter;
       Paste(panel, x, y, sheet);
-      DrawSides(SidesOf(grid, kPlanes[c]), panel, x, y, sheet);
+      DrawSides(sheet, x, y, panel.width, panel.height, SidesOf(grid, kPlanes[c]), kInk, kText);
     }
   }
   const int bar =

@@ -4,28 +4,36 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/imaging/label.h"
+#include "client/imaging/sheet_marks.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::imaging {
 namespace {
 
 constexpr uint32_t kMaxPixels = 4096;  // along an axis, of a plane and of its image
-constexpr int kText = 10, kLine = 16;  // of names above the planes
+constexpr int kText = 12;              // height of capitals
+constexpr int kGap = 8;                // around the image
+constexpr int kBetween = 24;           // planes, whose letters are not to be taken for words
+constexpr int kLetter = kText + kText / 3;
 constexpr uint8_t kInk = 220;
 
-const char* NameOf(const v1::PreviewPlane& plane) {
+std::optional<Plane> PlaneOf(const v1::PreviewPlane& plane) {
   switch (plane.orientation()) {
     case v1::PLANE_ORIENTATION_AXIAL:
-      return Name(Plane::kAxial);
+      return Plane::kAxial;
     case v1::PLANE_ORIENTATION_CORONAL:
-      return Name(Plane::kCoronal);
+      return Plane::kCoronal;
     case v1::PLANE_ORIENTATION_SAGITTAL:
-      return Name(Plane::kSagittal);
+      return Plane::kSagittal;
     default:  // of a later version
-      return "";
+      return std::nullopt;
   }
 }
 
@@ -53,18 +61,43 @@ int16_t ValueAt(const v1::PreviewPlane& plane, uint32_t column, uint32_t row) {
   return value;
 }
 
-/// Nearest neighbour, at `left` of the image, below the names.
-void Draw(const v1::PreviewPlane& plane, const Window& window, int left, int width, int height,
-          formats::GrayImage& image) {
+/// Where a plane stands in the image, with its letters, and what is written there.
+struct Panel {
+  const v1::PreviewPlane& plane;
+  std::string name;
+  PlaneSides sides;
+  int width = 0, height = 0;  // of the plane alone
+  int margin() const {
+    return std::max(LabelWidth(sides.left, kText), LabelWidth(sides.right, kText)) + kText / 3;
+  }
+  int whole_width() const { return std::max(width + 2 * margin(), LabelWidth(name, kText)); }
+};
+
+/// `grid`: null where it is not known.
+Panel PanelOf(const v1::PreviewPlane& plane, double pixel_mm, const VolumeGrid* grid) {
+  Panel panel{.plane = plane,
+              .width = Pixels(plane.columns(), plane.column_spacing_mm(), pixel_mm),
+              .height = Pixels(plane.rows(), plane.row_spacing_mm(), pixel_mm)};
+  if (const std::optional<Plane> of_grid = PlaneOf(plane)) {
+    panel.name = Name(*of_grid);
+    if (grid != nullptr) panel.sides = SidesOf(*grid, *of_grid);
+  }
+  return panel;
+}
+
+/// Nearest neighbour; (left, top): the upper left corner of the plane.
+void Draw(const Panel& panel, const Window& window, int left, int top, formats::GrayImage& image) {
+  const v1::PreviewPlane& plane = panel.plane;
   const bool upwards = plane.orientation() != v1::PLANE_ORIENTATION_AXIAL;  // z: the head is above
-  for (int y = 0; y < height; ++y) {
-    const auto down = static_cast<uint32_t>(int64_t{y} * plane.rows() / height);
+  for (int y = 0; y < panel.height; ++y) {
+    const auto down = static_cast<uint32_t>(int64_t{y} * plane.rows() / panel.height);
     const uint32_t row = upwards ? plane.rows() - 1 - down : down;
-    for (int x = 0; x < width; ++x) {
-      const auto column = static_cast<uint32_t>(int64_t{x} * plane.columns() / width);
-      image.at(left + x, kLine + y) = window.Gray(ValueAt(plane, column, row));
+    for (int x = 0; x < panel.width; ++x) {
+      const auto column = static_cast<uint32_t>(int64_t{x} * plane.columns() / panel.width);
+      image.at(left + x, top + y) = window.Gray(ValueAt(plane, column, row));
     }
   }
+  DrawSides(image, left, top, panel.width, panel.height, panel.sides, kInk, kText);
 }
 
 }  // namespace
@@ -76,22 +109,24 @@ absl::StatusOr<formats::GrayImage> PreviewImage(const v1::Preview& preview, cons
     ISO_RETURN_IF_ERROR(Check(plane));
     pixel_mm = std::min({pixel_mm, plane.column_spacing_mm(), plane.row_spacing_mm()});
   }
-  const auto width_of = [pixel_mm](const v1::PreviewPlane& plane) {
-    return std::max(Pixels(plane.columns(), plane.column_spacing_mm(), pixel_mm),
-                    LabelWidth(NameOf(plane), kText));
-  };
-  int width = 0, height = 0;
-  for (const v1::PreviewPlane& plane : preview.plane()) {
-    width += width_of(plane);
-    height = std::max(height, Pixels(plane.rows(), plane.row_spacing_mm(), pixel_mm));
+  std::optional<VolumeGrid> grid;
+  if (preview.has_grid()) {
+    ISO_ASSIGN_OR_RETURN(grid, wire::GridFromProto(preview.grid()));
   }
-  formats::GrayImage image(width, kLine + height, 0);
-  int left = 0;
+  std::vector<Panel> panels;
+  int width = 2 * kGap - kBetween, height = 0;
   for (const v1::PreviewPlane& plane : preview.plane()) {
-    DrawLabel(image, left, 2, NameOf(plane), kInk, kText);
-    Draw(plane, window, left, Pixels(plane.columns(), plane.column_spacing_mm(), pixel_mm),
-         Pixels(plane.rows(), plane.row_spacing_mm(), pixel_mm), image);
-    left += width_of(plane);
+    panels.push_back(PanelOf(plane, pixel_mm, grid ? &*grid : nullptr));
+    width += panels.back().whole_width() + kBetween;
+    height = std::max(height, panels.back().height);
+  }
+  const int top = kGap + kText + kGap + kLetter;
+  formats::GrayImage image(width, top + height + kLetter + kGap, 0);
+  int left = kGap;
+  for (const Panel& panel : panels) {
+    DrawLabel(image, left, kGap, panel.name, kInk, kText);
+    Draw(panel, window, left + panel.margin(), top, image);
+    left += panel.whole_width() + kBetween;
   }
   return image;
 }

@@ -9,8 +9,9 @@
 namespace isocenter::imaging {
 
 /// The planes side by side, as they come, in square pixels of the finest spacing, each below its
-/// name (16 pixels); oriented as RenderPlane does. Errors: DATA_LOSS when a plane is not what its
-/// fields say or none is there.
+/// name; oriented as RenderPlane does, with the letters of SidesOf where the preview has its grid.
+/// Errors: DATA_LOSS when a plane is not what its fields say or none is there, those of
+/// wire::GridFromProto.
 absl::StatusOr<formats::GrayImage> PreviewImage(const v1::Preview& preview, const Window& window);
 
 }  // namespace isocenter::imaging

@@ -50,22 +50,38 @@ int DrawScaleBar(formats::GrayImage& image, int x, int y, double mm, double pixe
   return x + length + kSpace + LabelWidth(label, text);
 }
 
+void DrawSides(formats::GrayImage& image, int x, int y, int width, int height,
+               const PlaneSides& sides, uint8_t ink, int text) {
+  const int space = text / 3;
+  const auto centred = [&](const std::string& letters, int line) {
+    DrawLabel(image, x + (width - LabelWidth(letters, text)) / 2.0, line, letters, ink, text);
+  };
+  const double middle = y + (height - text) / 2.0;
+  centred(sides.top, y - space - text);
+  centred(sides.bottom, y + height + space);
+  DrawLabel(image, x - space - LabelWidth(sides.left, text), middle, sides.left, ink, text);
+  DrawLabel(image, x + width + space, middle, sides.right, ink, text);
+}
+
 int GrayBarWidth(const Window& window, int text) {
   return LabelWidth(LowText(window), text) + LabelWidth(HighText(window), text) + kGreys +
          2 * kSpace;
 }
 
+int DrawGrayBar(formats::GrayImage& image, int x, int y, const std::string& low,
+                const std::string& high, uint8_t ink, int text) {
+  const int left = x + LabelWidth(low, text) + kSpace;
+  DrawLabel(image, x, y, low, ink, text);
+  for (int column = 0; column < kGreys; ++column) {
+    Fill(image, left + column, y, 1, text, static_cast<uint8_t>(255 * (column + 0.5) / kGreys));
+  }
+  DrawLabel(image, left + kGreys + kSpace, y, high, ink, text);
+  return left + kGreys + kSpace + LabelWidth(high, text);
+}
+
 int DrawGrayBar(formats::GrayImage& image, int x, int y, const Window& window, uint8_t ink,
                 int text) {
-  const int left = x + LabelWidth(LowText(window), text) + kSpace;
-  DrawLabel(image, x, y, LowText(window), ink, text);
-  for (int column = 0; column < kGreys; ++column) {
-    const double share = (column + 0.5) / kGreys - 0.5;
-    const auto value = static_cast<float>(window.center + share * window.width);
-    Fill(image, left + column, y, 1, text, window.Gray(value));
-  }
-  DrawLabel(image, left + kGreys + kSpace, y, HighText(window), ink, text);
-  return x + GrayBarWidth(window, text);
+  return DrawGrayBar(image, x, y, LowText(window), HighText(window), ink, text);
 }
 
 }  // namespace isocenter::imaging

@@ -96,7 +96,7 @@ std::optional<v1::AcquireResponse> AcquisitionStream::NextResponse() {
   }
   if (job.preview != nullptr && job.preview != preview_sent_) {
     preview_sent_ = job.preview;
-    *response.mutable_preview() = PreviewToProto(*job.preview);
+    *response.mutable_preview() = PreviewToProto(job);
     return response;
   }
   if (!jobs::HasEnded(job.state)) return std::nullopt;

@@ -47,7 +47,7 @@ void WatchStream::Pump() {
     sent_ = *job;
     v1::Job message = ToProto(*sent_);
     if (request_.previews() && sent_->preview != nullptr && sent_->preview != known_preview) {
-      *message.mutable_preview() = PreviewToProto(*sent_->preview);
+      *message.mutable_preview() = PreviewToProto(*sent_);
     }
     outgoing_ = BytesOf(message);
     writing_ = true;

@@ -14,6 +14,8 @@
 #include "client/imaging/preview_image.h"
 #include "client/imaging/resample.h"
 #include "client/imaging/sheet_marks.h"
+#include "kernels/geometry/patient_position.h"
+#include "proto/wire/geometry.h"
 #include "tests/client/test_files.h"
 
 namespace isocenter::imaging {
@@ -255,41 +257,74 @@ v1::PreviewPlane PlaneOf(v1::PlaneOrientation orientation, uint32_t columns,
   return plane;
 }
 
+/// Pixels brighter than half within [left, right) x [top, bottom).
+int Ink(const formats::GrayImage& image, int left, int top, int right, int bottom) {
+  int pixels = 0;
+  for (int y = top; y < bottom; ++y) {
+    for (int x = left; x < right; ++x) pixels += image.at(x, y) > 128;
+  }
+  return pixels;
+}
+
+// Of the picture of a preview.
+constexpr int kPreviewText = 12, kPreviewGap = 8, kPreviewBetween = 24;
+constexpr int kPreviewTop = 2 * kPreviewGap + 2 * kPreviewText + kPreviewText / 3;
+
 TEST(Preview, PlanesStandSideBySideInSquarePixels) {
   v1::Preview preview;
   *preview.add_plane() = PlaneOf(v1::PLANE_ORIENTATION_AXIAL, 2, {-1000, 0, 1000, 3000}, 1, 1);
   *preview.add_plane() = PlaneOf(v1::PLANE_ORIENTATION_CORONAL, 1, {-1000, 1000}, 1, 2);
   const auto image = PreviewImage(preview, {.center = 0, .width = 2000});
   ASSERT_TRUE(image.ok()) << image.status();
-  constexpr int kNames = 16;  // pixels above
-  const int coronal = LabelWidth("axial", 10);
-  ASSERT_EQ(image->width, coronal + LabelWidth("coronal", 10));
-  ASSERT_EQ(image->height, kNames + 4);
+  const int coronal = kPreviewGap + LabelWidth("axial", kPreviewText) + kPreviewBetween;
+  ASSERT_EQ(image->width, coronal + LabelWidth("coronal", kPreviewText) + kPreviewGap);
   const auto rows = [&](int left, int width) {
     std::vector<std::vector<int>> all;
-    for (int y = kNames; y < image->height; ++y) {
-      const auto begin = image->pixels.begin() + y * image->width + left;
+    for (int y = kPreviewTop; y < kPreviewTop + 4; ++y) {
+      const auto begin = image->pixels.begin() + y * image->width + left + kPreviewText / 3;
       all.emplace_back(begin, begin + width);
     }
     return all;
   };
-  EXPECT_THAT(rows(0, 3), testing::ElementsAre(
-                              testing::ElementsAre(0, 128, 0), testing::ElementsAre(255, 255, 0),
-                              testing::ElementsAre(0, 0, 0), testing::ElementsAre(0, 0, 0)));
+  EXPECT_THAT(
+      rows(kPreviewGap, 3),
+      testing::ElementsAre(testing::ElementsAre(0, 128, 0), testing::ElementsAre(255, 255, 0),
+                           testing::ElementsAre(0, 0, 0), testing::ElementsAre(0, 0, 0)));
   // The coronal plane's rows are twice as high, and its last one is above.
   EXPECT_THAT(rows(coronal, 1),
               testing::ElementsAre(testing::ElementsAre(255), testing::ElementsAre(255),
                                    testing::ElementsAre(0), testing::ElementsAre(0)));
-  // Ink above each plane: its name.
-  const auto ink = [&](int left, int right) {
-    int pixels = 0;
-    for (int y = 0; y < kNames; ++y) {
-      for (int x = left; x < right; ++x) pixels += image->at(x, y) > 128;
-    }
-    return pixels;
+  // Ink above each plane: its name, and none at the image's edges, which would cut it.
+  const int names = kPreviewGap + kPreviewText + kPreviewGap;
+  EXPECT_GT(Ink(*image, kPreviewGap, 0, coronal, names), 20);
+  EXPECT_GT(Ink(*image, coronal, 0, image->width - kPreviewGap, names), 30);
+  EXPECT_EQ(Ink(*image, 0, 0, kPreviewGap / 2, image->height), 0);
+  EXPECT_EQ(Ink(*image, image->width - kPreviewGap / 2, 0, image->width, image->height), 0);
+}
+
+TEST(Preview, HasLettersOfThePatientWhereItsGridIsKnown) {
+  constexpr int kSide = 64;
+  v1::Preview preview;
+  *preview.add_plane() = PlaneOf(v1::PLANE_ORIENTATION_CORONAL, kSide,
+                                 std::vector<int16_t>(kSide * kSide, -1000), 1, 1);
+  const auto without = PreviewImage(preview, {.center = 0, .width = 2000});
+  ASSERT_TRUE(without.ok()) << without.status();
+  const VolumeGrid grid{.nx = kSide, .ny = kSide, .nz = kSide, .spacing = {1, 1, 1}};
+  const auto with = [&](PatientPosition position) {
+    *preview.mutable_grid() = wire::ToProto(PatientGrid(grid, position));
+    return PreviewImage(preview, {.center = 0, .width = 2000}).value();
   };
-  EXPECT_GT(ink(0, coronal), 20);
-  EXPECT_GT(ink(coronal, image->width), 30);
+  const formats::GrayImage head_first = with(PatientPosition::kHfs);
+  EXPECT_GT(head_first.width, without->width);
+  // An L of HFS is at the right: a stem at its left, nothing at its upper right.
+  const int letter = LabelWidth("R", kPreviewText), top = kPreviewTop + (kSide - kPreviewText) / 2;
+  const int right = head_first.width - kPreviewGap - letter;
+  const auto upper_right = [&](const formats::GrayImage& image) {
+    return Ink(image, right + letter / 2, top, image.width, top + kPreviewText / 2);
+  };
+  EXPECT_EQ(upper_right(head_first), 0);
+  // Feet first the R is there.
+  EXPECT_GT(upper_right(with(PatientPosition::kFfs)), 3);
 }
 
 TEST(Preview, PlanesThatAreNotWhatTheySayAreRefused) {

@@ -225,6 +225,19 @@ export const edgeScenarios = {
     }
   },
 
+  async 'plots: what their curves are stands in one line'({ page, open }) {
+    for (const width of [1280, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 900 });
+      await open('#/');
+      await page.reload();
+      await shown(page.locator('.plots .plot canvas').first());
+      const lines = await page.locator('.plots .plot figcaption').evaluateAll((captions) =>
+        captions.map((caption) => [caption.textContent, new Set([...caption.children].map((part) => Math.round((part.getBoundingClientRect().top + part.getBoundingClientRect().bottom) / 8))).size]));
+      assert.ok(lines.length >= 6, `${lines.length} plots`);
+      for (const [text, count] of lines) assert.equal(count, 1, `${text} at ${width}`);
+    }
+  },
+
   async 'names in any script or of HTML are shown as they are; ages are by the clock of the node, three days ahead'({ page, open, server }) {
     odd(server);
     await open('#/');

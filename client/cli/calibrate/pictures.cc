@@ -5,8 +5,11 @@
 #include <functional>
 #include <numeric>
 
+#include "absl/strings/str_format.h"
 #include "client/imaging/label.h"
+#include "client/imaging/plot_axis.h"
 #include "client/imaging/plot_panel.h"
+#include "client/imaging/sheet_marks.h"
 #include "kernels/base/units.h"
 #include "kernels/calibrate/robust.h"
 
@@ -16,8 +19,12 @@ namespace {
 using imaging::CurvePoint;
 
 constexpr int kPanelWidth = 900, kPanelHeight = 420;
-constexpr int kMapWidth = 640, kTitle = 24, kGap = 8;  // a map's picture
-constexpr double kText = 14;                           // height of capitals
+constexpr int kMapWidth = 640;  // of a map, at most
+constexpr int kText = 14;       // height of capitals
+constexpr int kGap = 12, kLine = kText + kGap;
+constexpr int kRowNumbers = 60;  // left of a map
+constexpr int kTick = 5;
+constexpr uint8_t kInk = 0, kPaper = 255;
 constexpr double kAirWindow = 0.15;
 
 struct Panel {
@@ -36,33 +43,88 @@ formats::GrayImage Panels(const std::vector<Panel>& panels) {
   return image;
 }
 
-/// A map with `block` x `block` pixels in one, of which the darkest counts.
-void DrawMap(formats::GrayImage& image, int x, int y, int block, const Detector& detector,
-             const std::function<double(size_t)>& gray) {
+/// How a detector's pixels become those of a picture: `block` x `block` in one, or one as `zoom` x
+/// `zoom`.
+struct MapScale {
+  int block = 1, zoom = 1;
+  int width = 0, height = 0;  // of the picture
+  double PixelsPerPixel() const { return double(zoom) / block; }
+};
+
+MapScale ScaleOf(const Detector& detector) {
+  MapScale scale{.block = (detector.columns + kMapWidth - 1) / kMapWidth,
+                 .zoom = std::max(1, kMapWidth / detector.columns)};
+  scale.width = (detector.columns + scale.block - 1) / scale.block * scale.zoom;
+  scale.height = (detector.rows + scale.block - 1) / scale.block * scale.zoom;
+  return scale;
+}
+
+/// The darkest pixel of a block counts.
+void DrawMap(formats::GrayImage& image, int x, int y, const MapScale& scale,
+             const Detector& detector, const std::function<double(size_t)>& gray) {
   for (int v = 0; v < detector.rows; ++v) {
     for (int u = 0; u < detector.columns; ++u) {
-      uint8_t& pixel = image.at(x + u / block, y + v / block);
       const double value = gray(size_t(v) * detector.columns + u);
-      pixel = std::min(pixel, static_cast<uint8_t>(std::clamp(value, 0.0, 255.0)));
+      const auto ink = static_cast<uint8_t>(std::clamp(value, 0.0, 255.0));
+      for (int dy = 0; dy < scale.zoom; ++dy) {
+        for (int dx = 0; dx < scale.zoom; ++dx) {
+          uint8_t& pixel = image.at(x + u / scale.block * scale.zoom + dx,
+                                    y + v / scale.block * scale.zoom + dy);
+          pixel = std::min(pixel, ink);
+        }
+      }
     }
+  }
+}
+
+/// With a length also where there is one pixel.
+imaging::AxisRange RangeOf(int pixels) {
+  return {0, std::max(1.0, static_cast<double>(pixels - 1))};
+}
+
+/// Columns below and rows to the left of a map whose upper left corner is at (x, y), counted from
+/// 0 as in tables of defects.
+void DrawPixelNumbers(formats::GrayImage& image, int x, int y, const MapScale& scale,
+                      const Detector& detector) {
+  const auto place = [&](double pixel) {
+    return static_cast<int>((pixel + 0.5) * scale.PixelsPerPixel());
+  };
+  for (const imaging::Tick& tick : imaging::TicksOf(RangeOf(detector.columns))) {
+    const int column = x + place(tick.at), below = y + scale.height;
+    for (int i = 1; i < kTick; ++i) image.at(column, below + i) = kInk;
+    const int width = imaging::LabelWidth(tick.text, kText);
+    imaging::DrawLabel(image, column - width / 2.0, below + kTick + 2, tick.text, kInk, kText);
+  }
+  for (const imaging::Tick& tick : imaging::TicksOf(RangeOf(detector.rows))) {
+    const int row = y + place(tick.at);
+    for (int i = 1; i < kTick; ++i) image.at(x - i, row) = kInk;
+    const int width = imaging::LabelWidth(tick.text, kText);
+    imaging::DrawLabel(image, x - kTick - 4 - width, row - kText / 2.0, tick.text, kInk, kText);
   }
 }
 
 }  // namespace
 
 formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& detector) {
-  const int block = (detector.columns + kMapWidth - 1) / kMapWidth;
-  const int width = (detector.columns + block - 1) / block;
-  const int height = (detector.rows + block - 1) / block;
-  formats::GrayImage image(2 * width + kGap, kTitle + height, 255);
-  imaging::DrawLabel(image, 2, 4, "air map", 0, kText);
-  imaging::DrawLabel(image, width + kGap + 2, 4, "defects", 0, kText);
+  const MapScale scale = ScaleOf(detector);
+  const int left = kRowNumbers, right = 2 * kRowNumbers + scale.width;
+  const int below = 2 * kLine + scale.height + kTick;  // where what greys and lengths mean stands
+  formats::GrayImage image(right + scale.width + kRowNumbers / 2, below + kLine, kPaper);
   const std::vector<float>& air = fit.response.air_counts;
   const double median = calibrate::Median(calibrate::Thinned(air, 1 << 16));
-  DrawMap(image, 0, kTitle, block, detector,
+  imaging::DrawLabel(image, left, kGap / 2.0, "air map, by column and row", kInk, kText);
+  DrawMap(image, left, kLine, scale, detector,
           [&](size_t i) { return 127.5 + 127.5 * (air[i] / median - 1) / kAirWindow; });
-  DrawMap(image, width + kGap, kTitle, block, detector,
+  const auto counts = [&](double share) { return absl::StrFormat("%.0f", share * median); };
+  imaging::DrawGrayBar(image, left, below, counts(1 - kAirWindow),
+                       counts(1 + kAirWindow) + " counts", kInk, kText);
+  imaging::DrawLabel(image, right, kGap / 2.0, "defects, black", kInk, kText);
+  DrawMap(image, right, kLine, scale, detector,
           [&](size_t i) { return fit.defects.kinds[i] == calibrate::Defect::kNone ? 255.0 : 0.0; });
+  const double pixel_mm = detector.pitch_u_mm / scale.PixelsPerPixel();
+  imaging::DrawScaleBar(image, right, below, imaging::ScaleBarMm(scale.width * pixel_mm / 4),
+                        pixel_mm, kInk, kText);
+  for (const int x : {left, right}) DrawPixelNumbers(image, x, kLine, scale, detector);
   return image;
 }
 

@@ -19,8 +19,9 @@
 
 namespace isocenter::cli {
 
-/// Side by side: the air map, ±15 % around its median, and the defects in black, each pixel of the
-/// picture as dark as the worst of those that it stands for.
+/// Side by side, with the numbers of columns and rows: the air map, ±15 % around its median, with
+/// the counts of its greys, and the defects in black, each pixel of the picture as dark as the
+/// worst of those that it stands for, with a scale in mm.
 formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& detector);
 /// By the source's angle, in % of the air map: the middle of the detector, and its first columns.
 formats::GrayImage PictureOf(const calibrate::AirSweepFit& fit, const Detector& detector);

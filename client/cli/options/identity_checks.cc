@@ -1,5 +1,12 @@
 #include "client/cli/options/identity_checks.h"
 
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "client/flags/wrong_usage.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/field_checks.h"
@@ -54,6 +61,31 @@ absl::Status CheckManufacturer(const v1::Equipment& equipment) {
   return flags::WrongUsage(
       "--model and --serial-number are of a manufacturer, which is not said; legal is with "
       "--manufacturer");
+}
+
+std::vector<std::string> NamesWithCommas(const v1::AcquisitionHeader& header) {
+  struct Name {
+    const char* field;
+    const std::string& value;
+  };
+  const v1::PatientStudy& study = header.patient_study();
+  std::vector<std::string> sentences;
+  for (const Name& name :
+       {Name{"patient_study.patient_name", study.patient_name()},
+        Name{"patient_study.referring_physician_name", study.referring_physician_name()},
+        Name{"performing_physician_name", header.performing_physician_name()},
+        Name{"operators_name", header.operators_name()}}) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(name.value, absl::MaxSplits(',', 1));
+    if (parts.second.empty() || absl::StrContains(name.value, '^')) continue;
+    sentences.push_back(
+        absl::StrCat(name.field, " is '", absl::Utf8SafeCHexEscape(name.value),
+                     "', which is all family name; did you mean '",
+                     absl::Utf8SafeCHexEscape(
+                         absl::StrCat(parts.first, "^", absl::StripAsciiWhitespace(parts.second))),
+                     "'?"));
+  }
+  return sentences;
 }
 
 }  // namespace isocenter::cli

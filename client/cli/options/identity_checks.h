@@ -2,6 +2,9 @@
 // of the flags, which the service does not know.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "isocenter/v1/acquisition.pb.h"
 #include "isocenter/v1/jobs.pb.h"
@@ -15,5 +18,9 @@ absl::Status CheckIdentityFlags(const v1::PatientStudy& study, const v1::Acquisi
 /// Of a header that these flags have gone into. WrongUsage: a model or serial number without a
 /// manufacturer, neither of the flags nor of what was there.
 absl::Status CheckManufacturer(const v1::Equipment& equipment);
+
+/// Names as people write them, "Doe, Jane", which are legal and one long family name to DICOM: a
+/// PACS would not find the patient by it. A sentence of each.
+std::vector<std::string> NamesWithCommas(const v1::AcquisitionHeader& header);
 
 }  // namespace isocenter::cli

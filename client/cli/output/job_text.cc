@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "client/cli/output/job_warnings.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/motion_text.h"
 #include "client/cli/output/self_calibration_text.h"
@@ -214,6 +215,10 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
   }
   json["warnings"] = nlohmann::ordered_json::array();
   for (const v1::JobWarning& warning : job.warning()) json["warnings"].push_back(warning.text());
+  json["warning_kinds"] = nlohmann::ordered_json::array();
+  for (const v1::WarningKind kind : KindsOf(job)) json["warning_kinds"].push_back(KindName(kind));
+  json["doubts"] = nlohmann::ordered_json::array();
+  for (const v1::WarningKind kind : DoubtsOf(job)) json["doubts"].push_back(KindName(kind));
   if (job.error_code() != 0) {
     json["error_code"] = absl::StatusCodeToString(static_cast<absl::StatusCode>(job.error_code()));
     json["error_message"] = job.error_message();

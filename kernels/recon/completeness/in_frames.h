@@ -20,11 +20,14 @@ class InFrames {
     text_ = *std::move(text);
   }
   int frames() const { return frames_; }
+  /// "in 20 of 60 frames, of which the first is 1".
+  std::string Count(int all) const {
+    return absl::StrCat("in ", frames_, " of ", all, " frames, of which the first is ", first_);
+  }
   /// That of the first frame, and in how many of `all` there is one; nothing where there is none.
   std::optional<std::string> Text(int all) const {
     if (frames_ == 0) return std::nullopt;
-    return absl::StrCat("in ", frames_, " of ", all, " frames, of which the first is ", first_,
-                        ": ", text_);
+    return absl::StrCat(Count(all), ": ", text_);
   }
 
  private:

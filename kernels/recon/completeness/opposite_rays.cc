@@ -529,9 +529,8 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
   // What lies between two frames is known less well than that.
   if (tells_order && !result.between_frames && beyond_noise > most) {
     return absl::StrFormat(
-        "%s; legal is at most %.3f. Any of these does that: frames in another order than their "
-        "matrices, rows and columns exchanged, matrices of another scan, a patient who moved, dose "
-        "or correction that differs from frame to frame",
+        "%s; legal is at most %.3f. The matrices are not those of the frames (another order, "
+        "another scan), the patient moved, or the dose or a correction changes between frames",
         differ, std::sqrt(most));
   }
   return std::nullopt;

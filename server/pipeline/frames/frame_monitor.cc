@@ -212,7 +212,9 @@ FrameMonitor::WholeScan FrameMonitor::OnEnd() const {
   WholeScan scan;
   if (repaired_.frames() > 1) {  // one has been told of
     scan.warnings.push_back(
-        {jobs::WarningKind::kDeadDetector, std::nullopt, *repaired_.Text(frames_)});
+        {jobs::WarningKind::kDeadDetector, std::nullopt,
+         absl::StrCat(repaired_.Count(frames_),
+                      ", line integrals that no beam gives are computed from the pixels beside")});
   }
   if (auto text = silent_rows_.Text()) {
     scan.warnings.push_back({jobs::WarningKind::kDeadDetector, std::nullopt, *std::move(text)});

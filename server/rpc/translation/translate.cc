@@ -59,8 +59,10 @@ v1::JobWarning WarningToProto(const jobs::JobWarning& warning) {
   return proto;
 }
 
-v1::Preview PreviewToProto(const jobs::Preview& preview) {
+v1::Preview PreviewToProto(const jobs::Job& job) {
+  const jobs::Preview& preview = *job.preview;
   v1::Preview proto;
+  *proto.mutable_grid() = wire::ToProto(PatientGrid(job.grid, job.facts.patient_position));
   proto.set_frames_backprojected(preview.frames_backprojected);
   for (const jobs::PreviewPlane& plane : preview.planes) {
     v1::PreviewPlane& out = *proto.add_plane();

@@ -24,7 +24,8 @@ v1::PairRole ToProto(jobs::PairRole role);
 v1::WarningKind ToProto(jobs::WarningKind kind);
 v1::JobWarning WarningToProto(const jobs::JobWarning& warning);
 v1::IterationReport ReportToProto(const jobs::IterationReport& report);
-v1::Preview PreviewToProto(const jobs::Preview& preview);
+/// That it has.
+v1::Preview PreviewToProto(const jobs::Job& job);
 v1::JobProgress ProgressToProto(const jobs::Job& job);
 v1::JobResult ResultToProto(const jobs::Job& job);
 /// Without the preview.

@@ -293,14 +293,19 @@ TEST(TranslateJob, ClassesComeBack) {
 }
 
 TEST(TranslatePreview, PixelsAreLittleEndianRowByRow) {
-  const jobs::Preview preview{.frames_backprojected = 7,
-                              .planes = {{.orientation = jobs::PlaneOrientation::kSagittal,
-                                          .columns = 1,
-                                          .rows = 2,
-                                          .column_spacing_mm = 0.5,
-                                          .row_spacing_mm = 1.5,
-                                          .hounsfield = {-1000, 258}}}};
-  const v1::Preview proto = PreviewToProto(preview);
+  jobs::Job job;
+  job.facts.patient_position = PatientPosition::kFfs;
+  job.preview = std::make_shared<jobs::Preview>(
+      jobs::Preview{.frames_backprojected = 7,
+                    .planes = {{.orientation = jobs::PlaneOrientation::kSagittal,
+                                .columns = 1,
+                                .rows = 2,
+                                .column_spacing_mm = 0.5,
+                                .row_spacing_mm = 1.5,
+                                .hounsfield = {-1000, 258}}}});
+  const v1::Preview proto = PreviewToProto(job);
+  // Feet first: the world's z is to the feet, its x to the patient's right.
+  EXPECT_THAT(proto.grid().direction(), ::testing::ElementsAre(-1, 0, 0, 0, 1, 0, 0, 0, -1));
   EXPECT_EQ(proto.frames_backprojected(), 7u);
   ASSERT_EQ(proto.plane_size(), 1);
   EXPECT_EQ(proto.plane(0).orientation(), v1::PLANE_ORIENTATION_SAGITTAL);

@@ -141,7 +141,9 @@ TEST(OppositeRays, SeeFramesInAnotherOrder) {
     for (size_t k = scan.frames.size(); k > 1; --k) {
       std::swap(scan.frames[k - 1], scan.frames[random() % k]);
     }
-    EXPECT_THAT(Said(scan), HasSubstr("frames in another order than their matrices")) << arc;
+    EXPECT_THAT(Said(scan),
+                HasSubstr("The matrices are not those of the frames (another order, another scan)"))
+        << arc;
   }
   EllipseScan scan(120, 200, {}, 0.02);
   std::ranges::rotate(scan.frames, scan.frames.begin() + 20);
