@@ -99,6 +99,17 @@ test('search: words of the page lead to its guide or to troubleshooting', () => 
   }
 });
 
+test('search: what is asked beside the patient leads to the guide for there', () => {
+  const sections = ['user-guide/at-the-arm', 'user-guide/operator-page', 'runbook', 'troubleshooting', 'scale'].flatMap((page) => readFileSync(new URL(`docs/${page}.md`, TREE), 'utf8').split(/^#+ /m).slice(1).map((part) => {
+    const [heading = '', ...text] = part.split('\n');
+    return { page, heading, text: text.join(' '), href: `${page}.html#${anchor(heading)}` };
+  }));
+  for (const [typed, heading] of [['scan interrupted', 'a-scan-that-is-interrupted'], ['no console', 'is-the-scan-good'], ['hand over', 'the-hand-over-of-a-shift'], ['handover', 'the-hand-over-of-a-shift'],
+    ['night shift', 'the-hand-over-of-a-shift'], ['another exposure', 'another-exposure'], ['may the patient leave', 'at-the-arm']]) {
+    assert.equal(search().find(sections, typed!).sections[0]?.href, `user-guide/at-the-arm.html#${heading}`, typed);
+  }
+});
+
 test('search: what other programs call it finds what it is called here; words that stand together as typed come first', () => {
   const sections: Section[] = [
     { page: 'Formats', heading: 'Frames', text: 'the sign of a line integral, in which frames sign for it, in a log', href: 'formats/a.html#frames' },

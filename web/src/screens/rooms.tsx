@@ -102,9 +102,8 @@ function BrokenOff({ jobs, now }: { jobs: Job[]; now: number }) {
   const more = jobs.length - 1;
   return (
     <div class="broken-off">
-      <p class="two-lines" title={last.error?.message}>
-        <a href={jobHref(last.job_id)}>Scan of {time(last.create_time, now)}</a>{last.accession_number && ` (accession no. ${last.accession_number})`}: {last.awaits_console_until_time === null && <StateChip job={last} />}{last.error?.message}
-      </p>
+      <p><a href={jobHref(last.job_id)}>Scan of {time(last.create_time, now)}</a>{last.accession_number && ` (accession no. ${last.accession_number})`}</p>
+      {last.awaits_console_until_time === null && <p class="two-lines" title={last.error?.message}><StateChip job={last} />{last.error?.message}</p>}
       <ConsoleWait job={last} now={now} />
       {more > 0 && <p class="quiet">and {more} more before it</p>}
     </div>
@@ -120,10 +119,8 @@ function Order({ job }: { job: Job }) {
 function LastJob({ job, sends, now }: { job: Job; sends: Transfer[]; now: number }) {
   return (
     <div class="last-job">
-      <p class="numbers split">
-        <span><StateChip job={job} /><Warnings job={job} /></span>
-        <Time at={job.create_time} now={now} />
-      </p>
+      <p class="numbers split"><StateChip job={job} /><Time at={job.create_time} now={now} /></p>
+      {job.warning_count > 0 && <p><Warnings job={job} /></p>}
       {job.state !== 'completed' && job.error && <p class="two-lines" title={job.error.message}>{job.error.message}</p>}
       {sends.length > 0 && <p>{deliveriesOf(sends).map(({ kind, text }) => <Chip key={kind} kind={kind} text={text} />)}</p>}
       <Order job={job} />
