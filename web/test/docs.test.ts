@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createContext, runInContext } from 'node:vm';
 import type { Status } from '../src/api/types.ts';
-import { DOCS, placeOf, placeOfDoubt } from '../src/lib/docs.ts';
+import { DOCS, placeOf, placeOfDoubt, placeOfDoubts } from '../src/lib/docs.ts';
 import { OF_THE_VOLUME } from '../src/lib/warnings.ts';
 
 // From web/build/test, where this runs.
@@ -21,6 +21,11 @@ test('every place of the documentation that the page names exists', () => {
     const headings = [...readFileSync(source, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchor(heading!));
     assert.ok(section === undefined || headings.includes(section), `${name}: ${page} has no section #${section}, only ${headings.join(' ')}`);
   }
+});
+
+test('the one reason why a volume may be wrong leads to its section, several to all of them', () => {
+  assert.equal(placeOfDoubts({ warning_kinds: ['frame_gap', 'air_level'] }), 'docs/user-guide/at-the-arm.html#air-level');
+  assert.equal(placeOfDoubts({ warning_kinds: ['air_level', 'cut_object'] }), DOCS.doubtful);
 });
 
 test('each reason of a node that is not ready leads to its cure', () => {

@@ -4,13 +4,13 @@ import { useMemo } from 'preact/hooks';
 import type { CalibrationSet, Destination, History, Job, QualityResult, Refusal } from '../api/types.ts';
 import { endingSets, validity } from '../lib/calibration_sets.ts';
 import { isStuck } from '../lib/destinations.ts';
-import { placeOfDoubt } from '../lib/docs.ts';
+import { placeOfDoubts } from '../lib/docs.ts';
 import { figureName } from '../lib/figures.ts';
 import { coarseSeconds, count, jobName, plural, significant } from '../lib/format.ts';
 import { failedOf, levelOf, seriesOf } from '../lib/quality_results.ts';
 import { doubtfulScans, refusedLately } from '../lib/rooms.ts';
 import { href, jobHref } from '../lib/router.ts';
-import { OF_THE_VOLUME, doubtsOf } from '../lib/warnings.ts';
+import { doubtsOf } from '../lib/warnings.ts';
 import { useAsked, useRest, useStore } from '../state/hooks.ts';
 import { Time } from '../ui/bits.tsx';
 import { DocsAt, DocsLink } from '../ui/docs_link.tsx';
@@ -60,8 +60,7 @@ function Refused({ refusal: r, now }: { refusal: Refusal; now: number }) {
 }
 
 function DoubtfulScan({ job, now }: { job: Job; now: number }) {
-  const [reason, ...others] = job.warning_kinds.filter((kind) => OF_THE_VOLUME.has(kind));
-  return <>The volume of <a href={jobHref(job.job_id)}>{jobName(job, now)}</a>{job.accession_number && ` (accession no. ${job.accession_number})`} may be wrong: {doubtsOf(job)} {reason && others.length === 0 ? <DocsAt place={placeOfDoubt(reason)} /> : <DocsLink to="doubtful" />}</>;
+  return <>The volume of <a href={jobHref(job.job_id)}>{jobName(job, now)}</a>{job.accession_number && ` (accession no. ${job.accession_number})`} may be wrong: {doubtsOf(job)} <DocsAt place={placeOfDoubts(job)} /></>;
 }
 
 function Held({ destination: d }: { destination: Destination }) {
