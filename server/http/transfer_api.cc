@@ -14,9 +14,11 @@ namespace {
 /// Null where the table has the job no longer.
 Json TransferJson(const TransferSummary& transfer, const jobs::JobTable& table) {
   const absl::StatusOr<jobs::JobSnapshot> job = table.Get(transfer.job_id);
+  const Json order = job.ok() ? TextJson((*job)->patient_study.accession_number) : nullptr;
   return {{"job_id", transfer.job_id},
           {"station_name", job.ok() ? TextJson((*job)->station_name) : nullptr},
           {"protocol", job.ok() ? TextJson((*job)->protocol) : nullptr},
+          {"accession_number", order},
           {"job_create_time", job.ok() ? TimeJson((*job)->create_time) : nullptr},
           {"destination", transfer.destination},
           {"state", transfer.state},

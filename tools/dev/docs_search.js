@@ -9,7 +9,7 @@ const SAME = [
 ];
 // What other programs call it: words that are looked for as what they are called here, too, and names, in place of which others are.
 const CALLED = { login: ['sign in', 'sign on'], password: ['sign in', 'sign on'], black: ['dark'] };
-const NAMES = [['log in', 'login'], ['log on', 'login'], ['logon', 'login'], ['window level', 'change the window'], ['windowing', 'change the window']];
+const NAMES = [['log in', 'login'], ['log on', 'login'], ['logon', 'login'], ['window level', 'change the window'], ['windowing', 'change the window'], ['handover', 'hand over']];
 const EXCERPT = 140;
 const BEFORE = 50;
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { violations } from './axe.mjs';
 import { DONE, LIVE, eventually, job, shown } from './helpers.mjs';
+import { fixtureJobs } from './worlds.mjs';
 
 // The browser believes that its user looks at another tab.
 const hide = (page, hidden) => page.evaluate((to) => {
@@ -84,12 +85,18 @@ export const attentionScenarios = {
     await open('#/');
     await shown(page.locator(`tr[data-job="${LIVE}"]`));
     server.change(LIVE, { state: 'completed', end_time: new Date().toISOString(), result: server.jobs.get(DONE).result, warning_count: 3, warning_kinds: kinds, progress: { frames_received: 400 } });
-    await page.getByRole('log', { name: 'What has failed' }).getByText('Scan of AXIOM-2, head_soft: completed. Its volume may be wrong: air level, saturated detector.').waitFor({ state: 'attached' });
+    await page.getByRole('log', { name: 'What has failed' }).getByText('Scan of AXIOM-2, head_soft, accession no. A1234: completed. Its volume may be wrong: air level, saturated detector.').waitFor({ state: 'attached' });
     const attention = page.getByRole('region', { name: 'Needs attention' });
     await shown(attention.getByText(/The volume of AXIOM-2, head_soft, .* may be wrong: air level, saturated detector/));
     await shown(attention.locator('a[href="docs/user-guide/at-the-arm.html#a-volume-that-may-be-wrong"]'));
     await shown(page.getByRole('article', { name: 'Room AXIOM-2' }).getByText('may be wrong'));
     await shown(page.getByRole('article', { name: 'Room AXIOM-2' }).getByText('frame gap, air level, saturated detector'));
+    for (const width of [390, 1280, 2560]) {
+      await page.setViewportSize({ width, height: 800 });
+      const parts = await page.getByRole('article', { name: 'Room AXIOM-2' }).evaluate((card) => [card.getBoundingClientRect().right, card.querySelector('.last-job time').getBoundingClientRect().right]);
+      assert.ok(parts[1] < parts[0], `${width}: the time ends at ${parts[1]}, its card at ${parts[0]}`);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
     await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText('Completed, may be wrong'));
     // Frames that were bridged say nothing against a volume.
     await shown(page.locator(`tr[data-job="${DONE}"]`).getByText(/^.?Completed$/));
@@ -100,14 +107,19 @@ export const attentionScenarios = {
     await page.locator(`tr[data-job="${LIVE}"]`).getByRole('link').click();
     await eventually('the title', async () => /^! AXIOM-2 head_soft/.test(await page.title()) || page.title());
     const banner = page.getByRole('region', { name: 'Why this volume may be wrong' });
-    await shown(banner.getByText(/47\.0 % of the pixels are saturated/));
+    await shown(banner.getByText('Another exposure helps with less dose.'));
+    const measured = banner.getByText(/47\.0 % of the pixels are saturated/);
+    assert.equal(await measured.isVisible(), false, 'for who asks');
+    await banner.getByText('What was measured').click();
+    await shown(measured);
+    assert.deepEqual(await violations(page, { contrast: true }), []);
     assert.equal(await banner.getByText(/frame 17/).count(), 0);
     for (const kind of ['air-level', 'saturated-detector']) await shown(banner.locator(`a[href="docs/user-guide/at-the-arm.html#${kind}"]`));
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await shown(dialog.getByText(/^AXIOM-2, head_soft, /));
     await shown(dialog.getByText('This volume may be wrong.'));
-    await shown(dialog.getByText(/i0_counts is 60000/));
+    await shown(dialog.getByText(/^Another exposure helps only where a filter/));
     await page.keyboard.press('Escape');
     await open('#/jobs?text=AXIOM');
     await page.getByRole('button', { name: 'Send these' }).click();
@@ -155,19 +167,46 @@ export const attentionScenarios = {
     assert.equal(await page.locator('.console-wait').count(), 0);
     const until = new Date(Date.now() + 95_000);
     const clock = [until.getHours(), until.getMinutes(), until.getSeconds()].map((n) => String(n).padStart(2, '0')).join(':');
-    server.change(LIVE, { awaits_console_until_time: until.toISOString() });
+    server.change(LIVE, { awaits_console_until_time: until.toISOString(), accession_number: 'A-17' });
+    await page.getByRole('log', { name: 'What has failed' }).getByText(`Scan of AXIOM-2, head_soft, accession no. A-17: the connection to the console is broken. The scan waits for it until ${clock}.`).waitFor({ state: 'attached' });
     const waits = new RegExp(`Waits for its console until ${clock}, .* left`);
     await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText(waits));
     await shown(page.getByRole('article', { name: 'Room AXIOM-2' }).getByText('No console'));
+    await shown(page.getByRole('article', { name: 'Room AXIOM-2' }).getByText('accession no. A-17'));
+    await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText('No console'));
     await open('#/jobs');
     await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText(waits));
     await open('#/node');
     await shown(page.getByRole('row').filter({ hasText: waits }));
     await open(job(LIVE));
     await shown(page.getByRole('alert').getByText(`Until ${clock} the scan waits for the console`));
+    await shown(page.getByText('the patient stays'));
+    await page.getByText('From the command line').click();
     await shown(page.getByText(`isocenter stream --resume ${LIVE}`));
+    await shown(page.locator('.job-heading').getByText('No console'));
+    assert.deepEqual(await violations(page, { contrast: true }), []);
     server.change(LIVE, { awaits_console_until_time: null });
     await eventually('the notice goes', async () => (await page.getByText(/the scan waits for the console/).count()) === 0);
+  },
+
+  async 'where a volume is stands on its room’s card and at the top of its job, soon after it has arrived'({ page, open, server }) {
+    const [id] = fixtureJobs(server, 1, { station_name: 'Angio-9', create_time: new Date().toISOString() });
+    const instances = { total: 96, queued: 96, sending: 0, sent: 0, committed: 0, failed: 0, skipped: 0 };
+    const sending = () => server.transfers.unshift({ ...server.transfers[0], job_id: id, destination: 'PACS', state: 'queued', instances: { ...instances } });
+    const arrives = () => Object.assign(server.transfers[0].instances, { queued: 0, sent: 96 });
+    const places = [['#/', page.getByRole('article', { name: 'Room Angio-9' })], [job(id), page.locator('.job-heading')]];
+    for (const [place, part] of places) {
+      sending();
+      await open(place);
+      await shown(part.getByText('not yet at PACS'));
+      // Once more, so that it is not the first answer that tells.
+      await page.waitForTimeout(2_500);
+      arrives();
+      const since = Date.now();
+      await shown(part.getByText('sent to PACS'));
+      assert.ok(Date.now() - since < 30_000, 'no event tells it');
+      server.transfers.shift();
+    }
   },
 
   async 'DICOM: what is sent is named by room, protocol and time, its id below'({ page, open, server }) {
@@ -176,6 +215,7 @@ export const attentionScenarios = {
     const row = page.locator(`tr[data-transfer="${DONE} WORKSTATION"]`);
     await shown(row.getByRole('link', { name: /^AXIOM-1, head_soft, (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d$/ }));
     await shown(row.getByText(DONE));
+    await shown(row.getByText(`accession no. ${server.jobs.get(DONE).accession_number}`));
     await shown(page.getByRole('link', { name: '20200101T000000-deleted1' }));
   },
 

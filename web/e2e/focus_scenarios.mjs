@@ -22,7 +22,7 @@ export const focusScenarios = {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await focusIs(page, /^AXIOM-2 head_soft/);
-    await said(page, 'Scan of AXIOM-2, head_soft: cancelled');
+    await said(page, 'Scan of AXIOM-2, head_soft, accession no. A1234: cancelled');
     await eventually('the title', async () => /^– AXIOM-2/.test(await page.title()) || page.title());
 
     await open(job(DONE));
@@ -58,6 +58,22 @@ export const focusScenarios = {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await focusIs(page, /^Resume$/);
     await said(page, 'The node is drained');
+  },
+
+  async 'focus: a list begins at its top for who comes from a job that was opened elsewhere'({ page, open }) {
+    await open('#/');
+    await page.locator(`tr[data-job="${DONE}"]`).getByRole('link').click();
+    await eventually('the title', async () => /^✓ AXIOM-1/.test(await page.title()) || page.title());
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'DICOM' }).click();
+    const row = page.locator(`tr[data-transfer="${DONE} WORKSTATION"]`).getByRole('link');
+    await shown(row);
+    await focusIs(page, /^DICOM$/);
+    assert.equal(await page.evaluate(() => scrollY), 0);
+    // Who opened the job there comes back to its row.
+    await row.click();
+    await eventually('the title', async () => /^✓ AXIOM-1/.test(await page.title()) || page.title());
+    await page.goBack();
+    await focusIs(page, /^AXIOM-1, head_soft/);
   },
 
   async 'focus: back from a job it is on the row of that job'({ page, open }) {

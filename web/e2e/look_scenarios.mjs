@@ -1,6 +1,6 @@
 // That the page can be read, and used with a keyboard.
 import assert from 'node:assert/strict';
-import { DONE, FAILED, eventually, goByKeys, job, pixels, shown, openTools } from './helpers.mjs';
+import { DONE, FAILED, eventually, goByKeys, job, pane, pixels, shown, openTools } from './helpers.mjs';
 import { crowd, firstDay } from './worlds.mjs';
 
 export const lookScenarios = {
@@ -143,6 +143,28 @@ export const lookScenarios = {
       const [figure, canvas] = await Promise.all(['.plot', '.plot canvas'].map((what) => page.locator(what).first().evaluate((element) => element.clientWidth || element.getBoundingClientRect().width)));
       return Math.abs(figure - canvas) < 3 || [figure, canvas];
     });
+  },
+
+  async 'contrast: what is written over a plane can be read over white tissue, too'({ page, open }) {
+    await open(job(DONE));
+    const axial = pane(page, 'axial');
+    await eventually('drawn', async () => (await axial.getAttribute('data-level')) !== null);
+    await axial.evaluate((element) => {
+      element.style.background = '#fff';
+      element.querySelector('canvas').style.visibility = 'hidden';
+    });
+    for (const corner of ['top.left', 'top.right', 'bottom.left', 'bottom.right']) {
+      const png = (await axial.locator(`.at.${corner}`).screenshot()).toString('base64');
+      const dark = await page.evaluate(async (base64) => {
+        const picture = await createImageBitmap(new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))]));
+        const context = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+        context.drawImage(picture, 0, 0);
+        const { data } = context.getImageData(0, 0, picture.width, picture.height);
+        return data.filter((value, i) => i % 4 === 0 && value < 96).length / (data.length / 4);
+      }, png);
+      // The rims of the letters; a grey shade around them has no such pixel in a hundred.
+      assert.ok(dark > 0.08, `${corner}: ${dark}`);
+    }
   },
 
   async 'contrast: text in both colours is readable (WCAG AA)'({ page, open }) {

@@ -317,8 +317,8 @@ export class MockServer {
 
   // Of a job that is deleted nothing is known any more.
   withJob(transfer) {
-    const { station_name = null, protocol = null, create_time: job_create_time = null } = this.jobs.get(transfer.job_id) ?? {};
-    return { ...transfer, station_name, protocol, job_create_time };
+    const { station_name = null, protocol = null, accession_number = null, create_time: job_create_time = null } = this.jobs.get(transfer.job_id) ?? {};
+    return { ...transfer, station_name, protocol, accession_number, job_create_time };
   }
 
   qualityOf(query) {

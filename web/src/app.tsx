@@ -33,16 +33,19 @@ export function App() {
   // A job's screen says more of it.
   useTitle(jobId === undefined ? TITLES[page] ?? 'Isocenter' : null);
   // A new screen begins at its top, also for who reads it with a keyboard: as it appears, not once somebody has gone on from there.
-  // A list that one comes back to from a job: at that job's row. The overview has its rooms at the top.
+  // A list that one comes back to from a job that was opened there: at that job's row. The overview has its rooms at the top.
   const first = useRef(true);
   const lastJob = useRef<string | undefined>(undefined);
+  const list = useRef('');
   useLayoutEffect(() => {
     const left = lastJob.current;
     lastJob.current = jobId;
+    const back = left !== undefined && jobId === undefined && page !== '' && page === list.current;
+    if (jobId === undefined) list.current = page;
     if (first.current) first.current = false;
     else document.getElementById('main')?.focus();
     scrollTo(0, 0);
-    return left !== undefined && jobId === undefined && page !== '' ? focusRow(jobHref(left)) : undefined;
+    return back ? focusRow(jobHref(left)) : undefined;
   }, [path.join('/')]);
 
   if (signedIn === false) return <SignIn />;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createContext, runInContext } from 'node:vm';
 import type { Status } from '../src/api/types.ts';
-import { DOCS, placeOf, placeOfDoubt } from '../src/lib/docs.ts';
+import { DOCS, placeOf, placeOfDoubt, placeOfDoubts } from '../src/lib/docs.ts';
 import { OF_THE_VOLUME } from '../src/lib/warnings.ts';
 
 // From web/build/test, where this runs.
@@ -21,6 +21,11 @@ test('every place of the documentation that the page names exists', () => {
     const headings = [...readFileSync(source, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchor(heading!));
     assert.ok(section === undefined || headings.includes(section), `${name}: ${page} has no section #${section}, only ${headings.join(' ')}`);
   }
+});
+
+test('the one reason why a volume may be wrong leads to its section, several to all of them', () => {
+  assert.equal(placeOfDoubts({ warning_kinds: ['frame_gap', 'air_level'] }), 'docs/user-guide/at-the-arm.html#air-level');
+  assert.equal(placeOfDoubts({ warning_kinds: ['air_level', 'cut_object'] }), DOCS.doubtful);
 });
 
 test('each reason of a node that is not ready leads to its cure', () => {
@@ -96,6 +101,17 @@ test('search: words of the page lead to its guide or to troubleshooting', () => 
   for (const [typed, heading] of [['frame lost', 'frames-lost'], ['keyboard', 'keyboard'], ['volume may be wrong', 'a-volume-that-may-be-wrong'], ['how do I cancel a scan', 'cancel-a-scan-delete-a-job'],
     ['preview dark', 'the-preview-of-a-scan'], ['preview black', 'the-preview-of-a-scan'], ['Window/level', 'the-viewer'], ['windowing', 'the-viewer']]) {
     assert.equal(search().find([...others, ...own], typed!).sections[0]?.href, `user-guide/operator-page.html#${heading}`, typed);
+  }
+});
+
+test('search: what is asked beside the patient leads to the guide for there', () => {
+  const sections = ['user-guide/at-the-arm', 'user-guide/operator-page', 'runbook', 'troubleshooting', 'scale'].flatMap((page) => readFileSync(new URL(`docs/${page}.md`, TREE), 'utf8').split(/^#+ /m).slice(1).map((part) => {
+    const [heading = '', ...text] = part.split('\n');
+    return { page, heading, text: text.join(' '), href: `${page}.html#${anchor(heading)}` };
+  }));
+  for (const [typed, heading] of [['scan interrupted', 'a-scan-that-is-interrupted'], ['no console', 'is-the-scan-good'], ['hand over', 'the-hand-over-of-a-shift'], ['handover', 'the-hand-over-of-a-shift'],
+    ['night shift', 'the-hand-over-of-a-shift'], ['another exposure', 'another-exposure'], ['may the patient leave', 'at-the-arm']]) {
+    assert.equal(search().find(sections, typed!).sections[0]?.href, `user-guide/at-the-arm.html#${heading}`, typed);
   }
 });
 

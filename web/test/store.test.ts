@@ -219,6 +219,14 @@ test('how a job ended is said once, however the page learned of it, and nothing 
   assert.equal(store.announcements.at(-1)?.text, 'Refinement: completed');
 });
 
+test('that a scan waits for its console is said once, at once, with its order', () => {
+  const store = new Store(new Api(() => new Promise(() => {})), new FakeClock());
+  const scan = (until: string | null) => ({ ...job('a', 'receiving', 0), station_name: 'room-1', protocol: 'head', accession_number: 'A-17', awaits_console_until_time: until });
+  for (const until of [null, '2026-03-01T09:31:00Z', '2026-03-01T09:31:00Z', null]) store.takeJob(scan(until));
+  const said = store.announcements.map(({ text, failure }) => [text.replace(/\d\d:\d\d:\d\d/, 'HH:MM:SS'), failure]);
+  assert.deepEqual(said, [['Scan of room-1, head, accession no. A-17: the connection to the console is broken. The scan waits for it until HH:MM:SS.', true]]);
+});
+
 test('jobs and events are asked for beside the session, not after it', async () => {
   const asked: string[] = [];
   const store = new Store(new Api((url) => {

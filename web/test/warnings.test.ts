@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Warning, framesOf, grouped, ofTheVolume, warnedOf } from '../src/lib/warnings.ts';
+import { ADVICE } from '../src/lib/advice.ts';
+import { OF_THE_VOLUME, type Warning, framesOf, grouped, ofTheVolume, warnedOf } from '../src/lib/warnings.ts';
 
 const dip = (frame: number, percent: number): Warning =>
   ({ kind: 'dose_dip', frame_index: frame, text: `The dose of frame ${frame} is ${percent} % of the median; expected at least 60 %` });
@@ -28,4 +29,12 @@ test('two alike are read one by one; another kind with the same words is another
 test('what says that the volume may be wrong is told from what happened in the acquisition', () => {
   const mirrored: Warning = { kind: 'matrices_misfit', frame_index: null, text: 'the columns are mirrored' };
   assert.deepEqual(ofTheVolume([other, mirrored, dip(1, 2)]), [mirrored]);
+});
+
+test('each reason why a volume may be wrong says what it means, and whether another exposure helps', () => {
+  assert.deepEqual(Object.keys(ADVICE).sort(), [...OF_THE_VOLUME].sort());
+  for (const [kind, { meaning, again }] of Object.entries(ADVICE)) {
+    assert.match(meaning, /\.$/, kind);
+    assert.match(again, /^Another exposure (helps|gives the same).*\.$/, kind);
+  }
 });

@@ -104,7 +104,7 @@ TEST_F(WebTest, ATransferTellsWhoseItIs) {
   transfers_ = &transfers;
   Start();
   json listed = client().Get("/api/v1/transfers").json()["transfers"][0];
-  for (const char* of_job : {"station_name", "protocol", "job_create_time"}) {
+  for (const char* of_job : {"station_name", "protocol", "accession_number", "job_create_time"}) {
     EXPECT_TRUE(listed[of_job].is_null()) << "of a job that is deleted: " << of_job;
   }
   transfers.job_id_ = Complete();
@@ -112,6 +112,7 @@ TEST_F(WebTest, ATransferTellsWhoseItIs) {
   listed = client().Get("/api/v1/transfers").json()["transfers"][0];
   EXPECT_EQ(listed["station_name"], job["station_name"]);
   EXPECT_EQ(listed["protocol"], job["protocol"]);
+  EXPECT_EQ(listed["accession_number"], job["accession_number"]);
   EXPECT_EQ(listed["job_create_time"], job["create_time"]);
   EXPECT_FALSE(job["create_time"].is_null());
 }

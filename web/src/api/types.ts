@@ -386,6 +386,7 @@ export interface Transfer {
   // Of the job; null where it is deleted.
   station_name: string | null;
   protocol: string | null;
+  accession_number: string | null;
   job_create_time: string | null;
   destination: string;
   state: TransferState;

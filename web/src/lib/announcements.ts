@@ -1,16 +1,29 @@
-// What a screen reader says while its user is elsewhere on the page: how jobs ended, what became of an order. And what the window is called.
+// What a screen reader says while its user is elsewhere on the page: that a scan has lost its console, how jobs ended, what became of an
+// order. And what the window is called.
 import { type Job, type JobState, isActive } from '../api/types.ts';
-import { words } from './format.ts';
+import { time, words } from './format.ts';
 import { doubtsOf } from './warnings.ts';
 
-// "Refinement of room-1, head_soft: failed. The deadline passed.", "Scan of room-1, head_soft: completed. Its volume may be wrong: air level."; empty where the job has not ended between these two, or was not known before.
+// "Scan of room-1, head_soft, accession no. A-17".
+function named(job: Job): string {
+  const what = job.refines_job_id ? 'Refinement' : job.pair_role === 'subtraction' ? 'Subtraction' : 'Scan';
+  const of = [job.station_name, job.protocol, job.accession_number && `accession no. ${job.accession_number}`].filter(Boolean).join(', ');
+  return of ? `${what} of ${of}` : what;
+}
+
+// "Scan of room-1, head_soft: failed. The deadline passed.", "Scan of room-1, head_soft: completed. Its volume may be wrong: air level."; empty where the job has not ended between these two, or was not known before.
 export function endedText(before: Job | undefined, now: Job): string {
   if (!before || !isActive(before) || isActive(now)) return '';
-  const what = now.refines_job_id ? 'Refinement' : now.pair_role === 'subtraction' ? 'Subtraction' : 'Scan';
-  const where = [now.station_name, now.protocol].filter(Boolean).join(', ');
   const doubts = doubtsOf(now);
   const why = now.error?.message ? `. ${now.error.message}` : doubts && `. Its volume may be wrong: ${doubts}.`;
-  return `${what}${where ? ` of ${where}` : ''}: ${words(now.state)}${why}`;
+  return `${named(now)}: ${words(now.state)}${why}`;
+}
+
+// Said when a scan loses its console: the patient lies on the table meanwhile, and else nothing is heard of it until the job fails.
+export function brokenText(before: Job | undefined, now: Job): string {
+  const until = now.awaits_console_until_time;
+  if (!before || !until || before.awaits_console_until_time) return '';
+  return `${named(now)}: the connection to the console is broken. The scan waits for it until ${time(until, Date.parse(until))}.`;
 }
 
 const SIGNS: Partial<Record<JobState, string>> = { completed: '✓', failed: '✕', cancelled: '–' };

@@ -8,9 +8,14 @@ export interface Delivery {
 
 const KINDS = ['bad', 'waiting', 'ok'] as const;
 
-function kindOf({ instances }: Transfer): Delivery['kind'] | null {
+export function isOnItsWay({ instances }: Transfer): boolean {
+  return instances.queued + instances.sending > 0;
+}
+
+function kindOf(transfer: Transfer): Delivery['kind'] | null {
+  const { instances } = transfer;
   if (instances.failed > 0) return 'bad';
-  if (instances.queued + instances.sending > 0) return 'waiting';
+  if (isOnItsWay(transfer)) return 'waiting';
   return instances.sent + instances.committed > 0 ? 'ok' : null;
 }
 

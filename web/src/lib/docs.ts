@@ -1,5 +1,6 @@
 // Where the documentation says what to do. The server has it beside this page; web/test/docs.test.ts knows that each place exists.
-import type { Reason, Status } from '../api/types.ts';
+import type { Job, Reason, Status } from '../api/types.ts';
+import { OF_THE_VOLUME } from './warnings.ts';
 
 export const DOCS = {
   index: 'docs/index.html',
@@ -33,6 +34,12 @@ export type DocsPlace = keyof typeof DOCS;
 // What to do about a warning, by its kind: each that says that the volume may be wrong has a section there.
 export function placeOfDoubt(kind: string): string {
   return `${DOCS.atTheArm}#${kind.replace(/_/g, '-')}`;
+}
+
+// The same of a job: one reason has its section, of several all are to be read.
+export function placeOfDoubts({ warning_kinds: kinds }: Pick<Job, 'warning_kinds'>): string {
+  const [kind, ...others] = kinds.filter((each) => OF_THE_VOLUME.has(each));
+  return kind && others.length === 0 ? placeOfDoubt(kind) : DOCS.doubtful;
 }
 
 // What to read about a reason why the node is not ready.

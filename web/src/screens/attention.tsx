@@ -4,15 +4,16 @@ import { useMemo } from 'preact/hooks';
 import type { CalibrationSet, Destination, History, Job, QualityResult, Refusal } from '../api/types.ts';
 import { endingSets, validity } from '../lib/calibration_sets.ts';
 import { isStuck } from '../lib/destinations.ts';
+import { placeOfDoubts } from '../lib/docs.ts';
 import { figureName } from '../lib/figures.ts';
-import { coarseSeconds, count, jobName, significant } from '../lib/format.ts';
+import { coarseSeconds, count, jobName, plural, significant } from '../lib/format.ts';
 import { failedOf, levelOf, seriesOf } from '../lib/quality_results.ts';
 import { doubtfulScans, refusedLately } from '../lib/rooms.ts';
 import { href, jobHref } from '../lib/router.ts';
 import { doubtsOf } from '../lib/warnings.ts';
 import { useAsked, useRest, useStore } from '../state/hooks.ts';
 import { Time } from '../ui/bits.tsx';
-import { DocsLink } from '../ui/docs_link.tsx';
+import { DocsAt, DocsLink } from '../ui/docs_link.tsx';
 
 const TRANSFERS_MS = 5_000;
 const QUALITY_MS = 60_000;
@@ -45,7 +46,7 @@ export function Attention() {
       <ul>
         {refused.map((refusal) => <li key={refusal.station_name} class="problem"><Refused refusal={refusal} now={store.now()} /></li>)}
         {doubtful.slice(0, MOST_DOUBTFUL).map((job) => <li key={job.job_id} class="problem"><DoubtfulScan job={job} now={store.now()} /></li>)}
-        {more > 0 && <li class="problem"><a href={href(['jobs'], { state: 'completed' })}>{count(more)} more volumes</a> may be wrong</li>}
+        {more > 0 && <li class="problem"><a href={href(['jobs'], { state: 'completed' })}>{plural(more, 'more volume', 'more volumes')}</a> may be wrong</li>}
         {held.map((d) => <li key={d.name} class={d.failed > 0 ? 'problem' : 'notice'}><Held destination={d} /></li>)}
         {failed.map((result) => <li key={result.id} class="problem"><Failed result={result} /></li>)}
         {ending.map((set) => <Ending key={set.name} set={set} now={store.now()} />)}
@@ -59,7 +60,7 @@ function Refused({ refusal: r, now }: { refusal: Refusal; now: number }) {
 }
 
 function DoubtfulScan({ job, now }: { job: Job; now: number }) {
-  return <>The volume of <a href={jobHref(job.job_id)}>{jobName(job, now)}</a>{job.accession_number && ` (accession no. ${job.accession_number})`} may be wrong: {doubtsOf(job)} <DocsLink to="doubtful" /></>;
+  return <>The volume of <a href={jobHref(job.job_id)}>{jobName(job, now)}</a>{job.accession_number && ` (accession no. ${job.accession_number})`} may be wrong: {doubtsOf(job)} <DocsAt place={placeOfDoubts(job)} /></>;
 }
 
 function Held({ destination: d }: { destination: Destination }) {

@@ -12,6 +12,7 @@ import { doneText } from '../lib/relations.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick, useTitle } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
+import { useTransfers } from '../state/transfers.ts';
 import { Chip, Empty, JobNamed, JobProgressBar, LocalTimes, Name, StateChip, Time } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
@@ -75,9 +76,10 @@ function BrokenStream({ jobId, until, now, gone }: { jobId: string; until: strin
   return (
     <div class="notice">
       <p role="alert">
-        The connection to the console is broken. Until {time(until, now)} the scan waits for the console, which goes on by itself, or by <code>isocenter stream <span class="whole-word">--resume {jobId}</span></code>.
-        Without it the job fails then, or is completed where its protocol allows for the frames that are missing. <DocsLink to="jobFailed" />
+        <b>The connection to the console is broken: the patient stays.</b> Until {time(until, now)} the scan waits for the console, which goes on by itself when it is connected again.
+        Without it the job fails then, or is completed where its protocol allows for the frames that are missing. <DocsLink to="atTheArm" />
       </p>
+      <details><summary>From the command line</summary><code>isocenter stream <span class="whole-word">--resume {jobId}</span></code></details>
       {!gone && <p class="numbers quiet">{waitLeft(until, now)}</p>}
     </div>
   );
@@ -113,7 +115,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
         {isActive(job) && finish && <span class="numbers">{finish}</span>}
         {job.warning_count > 0 && <a class="warned" href={href(['jobs', job.job_id], { tab: 'details' })}>{count(job.warning_count)} {job.warning_count === 1 ? 'warning' : 'warnings'}</a>}
         {job.result?.seconds_after_last_frame != null && <span class="numbers after-last">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
-        {job.has_volume && store.status?.transfers_enabled && <Deliveries jobId={job.job_id} />}
+        {job.has_volume && <Deliveries jobId={job.job_id} />}
       </div>
       <div class="actions">
         <JobActions job={job} />
@@ -156,8 +158,8 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
 
 // What the tab DICOM has, in a word, on every tab.
 function Deliveries({ jobId }: { jobId: string }) {
-  const { data } = useAsked<Transfers>('transfers', { job_id: jobId }, ACTIVE_MS, true);
-  return <>{deliveriesOf(data?.transfers ?? []).map(({ kind, text }) => <a key={kind} class="delivery" href={href(['jobs', jobId], { tab: 'dicom' })}><Chip kind={kind} text={text} /></a>)}</>;
+  const transfers = useTransfers({ job_id: jobId }, ACTIVE_MS);
+  return <>{deliveriesOf(transfers).map(({ kind, text }) => <a key={kind} class="delivery" href={href(['jobs', jobId], { tab: 'dicom' })}><Chip kind={kind} text={text} /></a>)}</>;
 }
 
 function VolumeTab({ job, beside }: { job: JobDetail; beside: string | null }) {

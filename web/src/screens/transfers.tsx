@@ -166,7 +166,7 @@ function ConfirmRetry({ retry, onClose }: { retry: Retry; onClose: () => void })
   );
 }
 
-// Rooms and times are what people know a job by; programs go by its id.
+// Rooms and times are what people know a job by, and its order; programs go by its id.
 function JobName({ transfer: t, now }: { transfer: Transfer; now: number }) {
   const job = useStore().jobs.get(t.job_id);
   const known = t.job_create_time !== null;
@@ -174,6 +174,7 @@ function JobName({ transfer: t, now }: { transfer: Transfer; now: number }) {
     <>
       <a href={jobHref(t.job_id)}><span>{known ? <><Name text={[t.station_name, t.protocol].filter(Boolean).join(', ')} />, <Time at={t.job_create_time} now={now} /></> : t.job_id}</span></a>
       {job && <> <Doubtful job={job} /></>}
+      {t.accession_number && <><br /><span class="accession">accession no. {t.accession_number}</span></>}
       {known && <><br /><span class="quiet id">{t.job_id}</span></>}
     </>
   );

@@ -3,7 +3,7 @@ import type { Api } from '../api/client.ts';
 import { Connection, type Link } from '../api/connection.ts';
 import type { ServerEvent } from '../api/event_parser.ts';
 import { type Job, type JobPage, type Role, type Session, type Status, isActive } from '../api/types.ts';
-import { endedText } from '../lib/announcements.ts';
+import { brokenText, endedText } from '../lib/announcements.ts';
 import { type Clock, wallClock } from '../lib/clock.ts';
 import { isLate } from '../lib/format.ts';
 import { rememberSignedIn, wasSignedIn } from '../lib/signed_in.ts';
@@ -253,8 +253,11 @@ export class Store {
   }
 
   private announce(job: Job): void {
-    const text = endedText(this.jobs.get(job.job_id), job);
-    if (text) this.say(text, job.state === 'failed' || doubtsOf(job) !== '');
+    const before = this.jobs.get(job.job_id);
+    const ended = endedText(before, job);
+    if (ended) this.say(ended, job.state === 'failed' || doubtsOf(job) !== '');
+    const broken = brokenText(before, job);
+    if (broken) this.say(broken, true);
   }
 
   private take(event: ServerEvent): void {

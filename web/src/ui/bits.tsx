@@ -12,8 +12,9 @@ const STATE_NAMES: Record<JobState, string> = {
 };
 const SIGNS: Record<string, string> = { stalled: '!', doubtful: '!', completed: '✓', failed: '✕', cancelled: '–', warning: '!', ok: '✓', bad: '✕' };
 
-// A volume that may be wrong does not look like a good one.
-export function StateChip({ job }: { job: Pick<Job, 'state' | 'warning_kinds'> }) {
+// A volume that may be wrong does not look like a good one, nor a scan without its console like one that goes on.
+export function StateChip({ job }: { job: Pick<Job, 'state' | 'warning_kinds'> & Partial<Pick<Job, 'awaits_console_until_time'>> }) {
+  if (job.awaits_console_until_time) return <Chip kind="stalled" text="No console" />;
   const doubts = doubtsOf(job);
   const name = STATE_NAMES[job.state] ?? words(job.state);
   return doubts ? <Chip kind="doubtful" text={`${name}, may be wrong`} title={doubts} /> : <Chip kind={job.state} text={name} />;
