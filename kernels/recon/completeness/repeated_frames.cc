@@ -30,6 +30,9 @@ constexpr double kOnPixel = 1e-5;  // pixels
 template <class T>
 constexpr double kLeastUnlike = std::is_integral_v<T> ? 1.5 : 1e-5;
 
+// Matrices that differ by less (of the largest element) are of one place, as after a full turn.
+constexpr double kOnePlace = 1e-6;
+
 // Every eighth pixel will do.
 constexpr size_t kLevelStride = 8;
 
@@ -103,6 +106,21 @@ bool RepeatedFrames::SameAs(int view, int other) const {
          acquisition_.trajectory[view] != acquisition_.trajectory[other];
 }
 
+int RepeatedFrames::FarOriginal(int view) const {
+  const auto found = first_with_.find(seen_[view]->checksum);
+  if (found == first_with_.end() || !SameAs(view, found->second)) return -1;
+  const ProjectionMatrix &here = acquisition_.trajectory[view],
+                         &there = acquisition_.trajectory[found->second];
+  double largest = 0, difference = 0;
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 4; ++column) {
+      largest = std::max(largest, std::abs(here(row, column)));
+      difference = std::max(difference, std::abs(here(row, column) - there(row, column)));
+    }
+  }
+  return difference > kOnePlace * largest ? found->second : -1;
+}
+
 bool RepeatedFrames::HasNoise(std::span<const FrameRow> rows) const {
   const bool counts = acquisition_.pixel_type == PixelType::kUint16Counts;
   std::vector<double> second, fourth;
@@ -142,7 +160,16 @@ bool RepeatedFrames::Add(int view, std::span<const FrameRow> rows) {
   highest_ = any_ ? std::max(highest_, level) : level;
   any_ = true;
   const bool as_before = SameAs(view, view - 1), as_after = SameAs(view, view + 1);
-  if (!as_before && !as_after) return false;
+  if (!as_before && !as_after) {
+    const int original = FarOriginal(view);
+    first_with_.try_emplace(checksum, view);
+    if (original < 0 || !HasNoise(rows)) return false;
+    first_copy_ =
+        copies_ == 0 ? std::max(view, original) : std::min(first_copy_, std::max(view, original));
+    ++copies_;
+    ++far_copies_;
+    return true;
+  }
   const bool differ = highest_ - lowest_ > kAlike * std::max(std::abs(lowest_), std::abs(highest_));
   if (!differ && !HasNoise(rows) && IsMirrored(view, rows)) return false;
   for (const int copy : {view, view + 1}) {
@@ -154,6 +181,13 @@ bool RepeatedFrames::Add(int view, std::span<const FrameRow> rows) {
 }
 
 std::string RepeatedFrames::TextOf(int view) const {
+  if (!SameAs(view, view - 1) && !SameAs(view, view + 1)) {
+    const int other = FarOriginal(view);
+    return absl::StrFormat(
+        "frame %d has the pixels of frame %d, which no two exposures have: what delivers the "
+        "frames sends some twice, in the place of others",
+        std::max(view, other), std::min(view, other));
+  }
   const int before = SameAs(view, view - 1) ? view - 1 : view;
   return absl::StrFormat(
       "frame %d has the pixels of frame %d, which no two exposures have: what delivers the frames "
@@ -162,6 +196,13 @@ std::string RepeatedFrames::TextOf(int view) const {
 }
 
 std::string RepeatedFrames::Text() const {
+  if (far_copies_ > 0) {
+    return absl::StrFormat(
+        "%d of %d frames, of which the first is frame %d, have the pixels of another frame, which "
+        "no two exposures have: what delivers the frames has sent some twice, in the place of "
+        "others",
+        copies_, seen_.size(), first_copy_);
+  }
   return absl::StrFormat(
       "%d of %d frames, of which the first is frame %d, have the pixels of the frame before, which "
       "no two exposures have: what delivers the frames stood still",
