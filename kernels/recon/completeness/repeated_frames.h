@@ -31,8 +31,8 @@ class RepeatedFrames {
   bool Add(int view, std::span<const FrameRow> rows);
 
   /// Frames that are as another, so far, and the first of them.
-  int copies() const { return copies_; }
-  int first_copy() const { return first_copy_; }
+  int copies() const;
+  int first_copy() const;
 
   /// Of the view that Add has found to be the same as another just now, and of all copies, once
   /// there are some: what is wrong, as a sentence for people.
@@ -54,11 +54,10 @@ class RepeatedFrames {
 
   const Acquisition& acquisition_;
   std::vector<std::optional<Seen>> seen_;         // [view]
+  std::vector<bool> is_copy_;                     // [view]
   std::unordered_map<uint32_t, int> first_with_;  // checksum: view
   double lowest_ = 0, highest_ = 0;               // levels
   bool any_ = false;
-  int copies_ = 0, first_copy_ = 0;
-  int far_copies_ = 0;  // of them, not of the frame before
 };
 
 }  // namespace isocenter::recon
