@@ -217,7 +217,7 @@ absl::StatusOr<std::vector<MeasuredInsert>> OnePerTrueHu(
     one.sigma_hu = std::max(one.sigma_hu, each.sigma_hu);
     one.slant_hu = std::max(one.slant_hu, each.slant_hu);
     one.voxels = voxels;
-    absl::StrAppend(&one.insert.name, "' and '", each.insert.name);
+    absl::StrAppend(&one.insert.name, "+", each.insert.name);
   }
   return merged;
 }

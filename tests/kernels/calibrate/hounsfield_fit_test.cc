@@ -60,7 +60,7 @@ TEST(HounsfieldFit, InsertsOfOneTrueHuAreOnePoint) {
   ASSERT_TRUE(fit.ok()) << fit.status();
   ASSERT_EQ(fit->table.points.size(), 3);
   EXPECT_NEAR(fit->table.points[0].measured_hu, 30 - 970, 5);
-  EXPECT_EQ(fit->inserts[0].insert.name, "air' and 'low air");
+  EXPECT_EQ(fit->inserts[0].insert.name, "air+low air");
   EXPECT_THAT(fit->warnings, testing::IsEmpty());
   // One of them lies elsewhere.
   phantom.inserts.back().center = {0, 20, 0};
