@@ -307,7 +307,7 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
       fit.warnings.push_back(std::move(warning));
     }
   }
-  fit.figures = {{"inserts", static_cast<double>(inserts.size()), ""}, error, noise};
+  fit.figures = {{"inserts", static_cast<double>(fit.inserts.size()), ""}, error, noise};
   return fit;
 }
 
