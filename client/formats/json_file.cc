@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -132,6 +134,25 @@ class FirstMistake : public nlohmann::json_sax<nlohmann::json> {
   size_t at_ = 0;
 };
 
+/// Of two members of one name the library keeps the last, in silence.
+class NamesOfObjects {
+ public:
+  bool Read(nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start) open_.emplace_back();
+    if (event == Event::object_end) open_.pop_back();
+    if (event == Event::key && !open_.back().insert(parsed.get<std::string>()).second) {
+      twice_ = parsed.get<std::string>();
+    }
+    return true;
+  }
+  const std::optional<std::string>& twice() const { return twice_; }
+
+ private:
+  std::vector<std::set<std::string>> open_;
+  std::optional<std::string> twice_;
+};
+
 }  // namespace
 
 absl::StatusOr<nlohmann::json> ParseJsonObject(absl::string_view text, absl::string_view file) {
@@ -139,7 +160,15 @@ absl::StatusOr<nlohmann::json> ParseJsonObject(absl::string_view text, absl::str
     return absl::InvalidArgumentError(absl::StrCat(
         file, " is empty: it has ", text.size(), " bytes and no JSON; legal is an object, {...}"));
   }
-  auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  NamesOfObjects names;
+  auto json = nlohmann::json::parse(
+      text,
+      [&](int, auto event, const nlohmann::json& parsed) { return names.Read(event, parsed); },
+      /*allow_exceptions=*/false);
+  if (names.twice() && json.is_object()) {
+    return absl::InvalidArgumentError(absl::StrCat(file, " has two members '", *names.twice(),
+                                                   "' in one object; legal is one of a name"));
+  }
   if (json.is_object()) return json;
   if (!json.is_discarded()) {
     return absl::InvalidArgumentError(

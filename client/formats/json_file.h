@@ -11,7 +11,8 @@
 namespace isocenter::formats {
 
 /// The object that `text` is. `file` is how errors call it. INVALID_ARGUMENT: it is empty, no JSON
-/// ("FILE:LINE:COLUMN: ", what stands there and what is legal), or JSON and no object.
+/// ("FILE:LINE:COLUMN: ", what stands there and what is legal), JSON and no object, or one of its
+/// objects has two members of one name.
 absl::StatusOr<nlohmann::json> ParseJsonObject(absl::string_view text, absl::string_view file);
 
 /// The same of a file of at most `limit_bytes`. Errors: also those of ReadText.

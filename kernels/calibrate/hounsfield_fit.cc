@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
@@ -194,6 +195,33 @@ std::vector<std::string> CorrectionsOfNoise(const std::vector<MeasuredInsert>& i
   return warnings;
 }
 
+/// `inserts`: by their true HU.
+absl::StatusOr<std::vector<MeasuredInsert>> OnePerTrueHu(
+    const std::vector<MeasuredInsert>& inserts) {
+  std::vector<MeasuredInsert> merged;
+  for (const MeasuredInsert& each : inserts) {
+    if (merged.empty() || merged.back().insert.true_hu != each.insert.true_hu) {
+      merged.push_back(each);
+      continue;
+    }
+    MeasuredInsert& one = merged.back();
+    if (std::abs(each.mean_hu - one.mean_hu) > kMostOneMaterialApartHu) {
+      return absl::FailedPreconditionError(absl::StrFormat(
+          "inserts '%s' and '%s' have one true HU, %g, and read %.1f and %.1f; legal are %g HU "
+          "between them: are both where the table says, and of that material?",
+          one.insert.name, each.insert.name, each.insert.true_hu, one.mean_hu, each.mean_hu,
+          kMostOneMaterialApartHu));
+    }
+    const int voxels = one.voxels + each.voxels;
+    one.mean_hu = (one.voxels * one.mean_hu + each.voxels * each.mean_hu) / voxels;
+    one.sigma_hu = std::max(one.sigma_hu, each.sigma_hu);
+    one.slant_hu = std::max(one.slant_hu, each.slant_hu);
+    one.voxels = voxels;
+    absl::StrAppend(&one.insert.name, "+", each.insert.name);
+  }
+  return merged;
+}
+
 }  // namespace
 
 std::vector<std::string> WaterOff(const std::vector<MeasuredInsert>& inserts) {
@@ -245,6 +273,9 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
       std::ranges::min_element(fit.inserts, {}, &MeasuredInsert::sigma_hu)->sigma_hu;
   for (const MeasuredInsert& measured : fit.inserts) {
     ISO_RETURN_IF_ERROR(Judge(measured, least_sigma));
+  }
+  ISO_ASSIGN_OR_RETURN(fit.inserts, OnePerTrueHu(fit.inserts));
+  for (const MeasuredInsert& measured : fit.inserts) {
     const double apart = measured.mean_hu - measured.insert.true_hu;
     if (std::abs(apart) > std::abs(error.value)) error.value = apart;
     noise.value = std::max(noise.value, measured.standard_error_hu());
@@ -276,7 +307,7 @@ absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const
       fit.warnings.push_back(std::move(warning));
     }
   }
-  fit.figures = {{"inserts", static_cast<double>(inserts.size()), ""}, error, noise};
+  fit.figures = {{"inserts", static_cast<double>(fit.inserts.size()), ""}, error, noise};
   return fit;
 }
 

@@ -75,9 +75,13 @@ inline constexpr double kMostAirMovedHu = 100;
 /// their number says. Far from water a few HU are nothing.
 inline constexpr double kNoiseSigmas = 3, kLeastNoiseHu = 0.5;
 
+/// Inserts of one true HU, as a phantom has two of air, are one point of the table: their mean.
+/// Cupping has them read some HU apart, not so many.
+inline constexpr double kMostOneMaterialApartHu = 50;
+
 struct HounsfieldFit {
   ops::HounsfieldTable table;
-  std::vector<MeasuredInsert> inserts;  // by their true HU
+  std::vector<MeasuredInsert> inserts;  // by their true HU, each of which is there once
   Figures figures;
   std::vector<std::string> warnings;
 };

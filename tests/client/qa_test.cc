@@ -258,6 +258,9 @@ TEST_F(QaTest, JudgesByLimitsOfAFile) {
       R"({"comment": "licence", "limits": {"water_hu": {"min": -4, "max": 4}, "noise_hu": {"max": 30}}})");
   EXPECT_EQ(kept.exit_code, 0) << kept.err;
   EXPECT_THAT(kept.out, HasSubstr("LIMIT OF"));
+  const Outcome twice = judged(R"({"limits": {"noise_hu": {"max": 5}, "noise_hu": {"max": 500}}})");
+  EXPECT_EQ(twice.exit_code, 1);
+  EXPECT_THAT(twice.err, HasSubstr("has two members 'noise_hu' in one object; legal is one"));
   const Outcome broken =
       judged(R"({"limits": {"noise_hu": {"max": 5}, "scale": {"min": 0.99, "max": 1.01}}})");
   EXPECT_EQ(broken.exit_code, 3);

@@ -1,9 +1,13 @@
 // isocenter calibrate detector: offsets, gains and defects.
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/cli/calibrate/commands.h"
 #include "client/cli/calibrate/pictures.h"
@@ -80,6 +84,25 @@ absl::StatusOr<calibrate::DetectorFit> Fit(SweepSource& dark, SweepSource& flat)
   return calibrate::FitDetector(dark_frames, flat_frames, detector);
 }
 
+/// Air that counts as overexposed would be taken out of every scan.
+absl::Status CheckFullScale(double full_scale_counts, const ops::PixelResponse& response) {
+  if (full_scale_counts == 0) return absl::OkStatus();
+  constexpr double kOverexposed = 0.05;  // of the pixels, as of flat frames that saturate
+  std::vector<float> readings;
+  for (size_t i = 0; i < response.air_counts.size(); ++i) {
+    readings.push_back(response.offset_counts[i] + response.air_counts[i]);
+  }
+  const auto bright =
+      readings.begin() +
+      static_cast<int64_t>((1 - kOverexposed) * static_cast<double>(readings.size() - 1));
+  std::ranges::nth_element(readings, bright);
+  if (full_scale_counts > *bright) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "--full-scale is %g counts, and %g %% of the pixels read %.0f or more in the flat frames, "
+      "which are not overexposed; legal is above that",
+      full_scale_counts, 100 * kOverexposed, *bright));
+}
+
 absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckOutputs(options.output, {options.dark, options.flat}));
   ISO_ASSIGN_OR_RETURN(SweepSource dark, SweepSource::Open("--dark", options.dark));
@@ -101,6 +124,7 @@ absl::Status Calibrate(const Options& options) {
                                        : "--station, --mode and the tube voltage of --flat"));
   }
   ISO_ASSIGN_OR_RETURN(calibrate::DetectorFit fit, Fit(dark, flat));
+  ISO_RETURN_IF_ERROR(CheckFullScale(options.full_scale_counts, fit.response));
   if (options.air_columns == 0) {
     std::fputs(
         "isocenter: comment: --air-columns is 0: a frame that does not tell its dose counts as one "

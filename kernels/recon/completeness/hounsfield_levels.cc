@@ -23,6 +23,12 @@ constexpr double kOutside = 0.2;          // of the object, at either end of the
 constexpr float kDensestHu = 3000;
 constexpr double kMostDense = 0.5;
 constexpr int64_t kLeastOfDense = 1'000;
+// Line integrals that are a tenth of what they should be (a unit where none is) leave soft tissue
+// 100 HU above air. As many voxels below air would be noise; of a few dense ones there may be
+// metal.
+constexpr float kFaintAbove = -970, kFaintBelow = -1030;
+constexpr int64_t kFaintTimes = 5;
+constexpr double kMostObjectOfFaint = 0.02;
 constexpr double kTissueFrom = -150, kTissueTo = 150, kMiddleTo = 300;
 constexpr double kAirFrom = -1100, kAirTo = -900;
 // Lungs in a corner of the grid are not at all of its sides.
@@ -74,10 +80,11 @@ void ForEachRow(Shape3 shape, const Visit& visit) {
   for (int64_t row = 0; row < rows; row += step) visit(row % shape.middle, row / shape.middle);
 }
 
-/// Visits voxels of such rows that are object, as are their six neighbours, so that none is half
-/// air: `visit(hu, x, y, z)`.
-template <class Visit>
-void ForEachOfObject(HostView3<const float> hounsfield, const Visit& visit) {
+/// Visits voxels of such rows of which `is_object(hu)` is true, as it is of their six neighbours,
+/// so that none is half air: `visit(hu, x, y, z)`.
+template <class IsObject, class Visit>
+void ForEachWithin(HostView3<const float> hounsfield, const IsObject& is_object,
+                   const Visit& visit) {
   const Shape3 shape = hounsfield.shape();
   ForEachRow(shape, [&](int64_t y, int64_t z) {
     if (y == 0 || z == 0 || y == shape.middle - 1 || z == shape.slow - 1) return;
@@ -85,11 +92,17 @@ void ForEachOfObject(HostView3<const float> hounsfield, const Visit& visit) {
     const float* beside[] = {hounsfield.row(z, y - 1), hounsfield.row(z, y + 1),
                              hounsfield.row(z - 1, y), hounsfield.row(z + 1, y)};
     for (int64_t x = 1; x + 1 < shape.fast; ++x) {
-      bool inside = row[x - 1] > kObjectAbove && row[x] > kObjectAbove && row[x + 1] > kObjectAbove;
-      for (const float* other : beside) inside = inside && other[x] > kObjectAbove;
+      bool inside = is_object(row[x - 1]) && is_object(row[x]) && is_object(row[x + 1]);
+      for (const float* other : beside) inside = inside && is_object(other[x]);
       if (inside) visit(row[x], x, y, z);
     }
   });
+}
+
+template <class Visit>
+void ForEachOfObject(HostView3<const float> hounsfield, const Visit& visit) {
+  ForEachWithin(
+      hounsfield, [](float hu) { return hu > kObjectAbove; }, visit);
 }
 
 /// Where the middle part of what is counted along an axis begins and ends.
@@ -195,6 +208,32 @@ std::optional<std::string> DenseText(const Levels& levels) {
       ShareText(dense), kDensestHu, kCauses);
 }
 
+/// Of line integrals alone: counts say by their air what they are relative to.
+std::optional<std::string> FaintText(HostView3<const float> hounsfield, const Levels& levels) {
+  int64_t faint = 0, below_air = 0;
+  double sum = 0;
+  ForEachWithin(
+      hounsfield, [](float hu) { return hu > kFaintAbove; },
+      [&](float hu, int64_t, int64_t, int64_t) {
+        ++faint;
+        sum += hu;
+      });
+  ForEachWithin(
+      hounsfield, [](float hu) { return hu < kFaintBelow; },
+      [&](float, int64_t, int64_t, int64_t) { ++below_air; });
+  const auto count = static_cast<double>(faint);
+  if (faint < kLeastVoxels || count < kLeastObject * static_cast<double>(levels.voxels) ||
+      faint < kFaintTimes * below_air ||
+      static_cast<double>(levels.object) > kMostObjectOfFaint * count) {
+    return std::nullopt;
+  }
+  return absl::StrFormat(
+      "what is no air lies about %+.0f HU, and hardly anything is above %g HU; of a patient legal "
+      "is soft tissue of %.0f to %.0f. Are line integrals in another unit (natural logarithms of a "
+      "ratio have none), or divided; or is the object foam?",
+      sum / count, kObjectAbove, kTissueFrom, kTissueTo);
+}
+
 }  // namespace
 
 std::optional<std::string> ImplausibleHounsfieldText(HostView3<const float> hounsfield,
@@ -207,6 +246,9 @@ std::optional<std::string> ImplausibleHounsfieldText(HostView3<const float> houn
   if (auto dense = DenseText(levels); dense && has_air) return dense;
   if (auto decadic = DecadicLogarithmText(hounsfield, type)) return decadic;
   if (!has_air) return std::nullopt;
+  if (type == PixelType::kFloat32LineIntegrals) {
+    if (auto faint = FaintText(hounsfield, levels)) return faint;
+  }
   const std::optional<double> air = levels.air.Mode();
   if (air && (*air < kAirFrom || (*air > kAirTo && IsAround(hounsfield, *air)))) {
     return absl::StrFormat(

@@ -13,6 +13,9 @@ namespace isocenter::recon {
 /// - it is half as dense as water (DecadicLogarithmText);
 /// - more than half of what is no air (above -500 HU) is above 3000 HU: line integrals in another
 ///   unit;
+/// - of line integrals, what is no air lies some hundred HU above it and next to nothing of it
+/// above
+///   -500 HU: they are divided, or in another unit;
 /// - what is no air has its most frequent value beyond -150 to 150 HU, or in the
 ///   middle 60 % of it along each axis beyond -150 to 300, where spongy bone may prevail: matrices
 ///   of another distance or pitch make all of it denser or thinner by one factor, too much scatter

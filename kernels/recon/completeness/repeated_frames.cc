@@ -30,6 +30,9 @@ constexpr double kOnPixel = 1e-5;  // pixels
 template <class T>
 constexpr double kLeastUnlike = std::is_integral_v<T> ? 1.5 : 1e-5;
 
+// Matrices that differ by less (of the largest element) are of one place, as after a full turn.
+constexpr double kOnePlace = 1e-6;
+
 // Every eighth pixel will do.
 constexpr size_t kLevelStride = 8;
 
@@ -94,13 +97,28 @@ void AddMirrored(std::span<const std::byte> pixels, double image, Mirrored& mirr
 }  // namespace
 
 RepeatedFrames::RepeatedFrames(const Acquisition& acquisition)
-    : acquisition_(acquisition), seen_(acquisition.trajectory.size()) {}
+    : acquisition_(acquisition), seen_(acquisition.trajectory.size()), is_copy_(seen_.size()) {}
 
 bool RepeatedFrames::SameAs(int view, int other) const {
   if (other < 0 || other >= static_cast<int>(seen_.size()) || !seen_[other]) return false;
   return seen_[view]->checksum == seen_[other]->checksum &&
          seen_[view]->level == seen_[other]->level &&
          acquisition_.trajectory[view] != acquisition_.trajectory[other];
+}
+
+int RepeatedFrames::FarOriginal(int view) const {
+  const auto found = first_with_.find(seen_[view]->checksum);
+  if (found == first_with_.end() || !SameAs(view, found->second)) return -1;
+  const ProjectionMatrix &here = acquisition_.trajectory[view],
+                         &there = acquisition_.trajectory[found->second];
+  double largest = 0, difference = 0;
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 4; ++column) {
+      largest = std::max(largest, std::abs(here(row, column)));
+      difference = std::max(difference, std::abs(here(row, column) - there(row, column)));
+    }
+  }
+  return difference > kOnePlace * largest ? found->second : -1;
 }
 
 bool RepeatedFrames::HasNoise(std::span<const FrameRow> rows) const {
@@ -142,18 +160,36 @@ bool RepeatedFrames::Add(int view, std::span<const FrameRow> rows) {
   highest_ = any_ ? std::max(highest_, level) : level;
   any_ = true;
   const bool as_before = SameAs(view, view - 1), as_after = SameAs(view, view + 1);
-  if (!as_before && !as_after) return false;
-  const bool differ = highest_ - lowest_ > kAlike * std::max(std::abs(lowest_), std::abs(highest_));
-  if (!differ && !HasNoise(rows) && IsMirrored(view, rows)) return false;
-  for (const int copy : {view, view + 1}) {
-    if (copy == view ? !as_before : !as_after) continue;
-    first_copy_ = copies_ == 0 ? copy : std::min(first_copy_, copy);
-    ++copies_;
+  const int original = FarOriginal(view);
+  first_with_.try_emplace(checksum, view);
+  if (as_before || as_after) {
+    const bool differ =
+        highest_ - lowest_ > kAlike * std::max(std::abs(lowest_), std::abs(highest_));
+    if (!differ && !HasNoise(rows) && IsMirrored(view, rows)) return false;
+    if (as_before) is_copy_[view] = true;
+    if (as_after) is_copy_[view + 1] = true;
+    return true;
   }
+  if (original < 0 || !HasNoise(rows)) return false;
+  is_copy_[std::max(view, original)] = true;
   return true;
 }
 
+int RepeatedFrames::copies() const { return static_cast<int>(std::ranges::count(is_copy_, true)); }
+
+int RepeatedFrames::first_copy() const {
+  const auto first = std::ranges::find(is_copy_, true);
+  return first == is_copy_.end() ? 0 : static_cast<int>(first - is_copy_.begin());
+}
+
 std::string RepeatedFrames::TextOf(int view) const {
+  if (!SameAs(view, view - 1) && !SameAs(view, view + 1)) {
+    const int other = FarOriginal(view);
+    return absl::StrFormat(
+        "frame %d has the pixels of frame %d, which no two exposures have: what delivers the "
+        "frames sends some twice, in the place of others",
+        std::max(view, other), std::min(view, other));
+  }
   const int before = SameAs(view, view - 1) ? view - 1 : view;
   return absl::StrFormat(
       "frame %d has the pixels of frame %d, which no two exposures have: what delivers the frames "
@@ -162,10 +198,18 @@ std::string RepeatedFrames::TextOf(int view) const {
 }
 
 std::string RepeatedFrames::Text() const {
+  bool all_of_before = true;
+  for (size_t view = 0; view < is_copy_.size(); ++view) {
+    const auto at = static_cast<int>(view);
+    all_of_before = all_of_before && (!is_copy_[view] || SameAs(at, at - 1));
+  }
   return absl::StrFormat(
-      "%d of %d frames, of which the first is frame %d, have the pixels of the frame before, which "
-      "no two exposures have: what delivers the frames stood still",
-      copies_, seen_.size(), first_copy_);
+      "%d of %d frames, of which the first is frame %d, have the pixels of %s", copies(),
+      seen_.size(), first_copy(),
+      all_of_before ? "the frame before, which no two exposures have: what delivers the frames "
+                      "stood still"
+                    : "another frame, which no two exposures have: what delivers the frames has "
+                      "sent some twice, in the place of others");
 }
 
 }  // namespace isocenter::recon

@@ -17,6 +17,7 @@ ScanWatch::ScanWatch(const Acquisition& acquisition)
       row_length_(acquisition),
       strips_(acquisition),
       defects_(acquisition),
+      still_pixels_(acquisition),
       thick_(acquisition),
       rays_(acquisition) {}
 
@@ -51,6 +52,7 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
   still_.Add(view, sampled);
   echo_.Add(view, sampled);
   defects_.Add(view, sampled);
+  still_pixels_.Add(view, sampled);
   thick_.Add(view, sampled, dose);
   row_length_.Add(view, rows);
   rays_.Add(view, rows);
@@ -80,6 +82,9 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   }
   if (const std::optional<std::string> defects = defects_.Text()) {
     findings.push_back({ScanFault::kUnknownDefects, std::nullopt, *defects});
+  }
+  if (const std::optional<std::string> still = still_pixels_.Text()) {
+    findings.push_back({ScanFault::kStillPixels, std::nullopt, *still});
   }
   if (const std::optional<std::string> thick = thick_.Text()) {
     findings.push_back({ScanFault::kThickRays, std::nullopt, *thick});

@@ -20,6 +20,7 @@
 #include "kernels/recon/completeness/steps/dose_steps.h"
 #include "kernels/recon/completeness/steps/frame_echo.h"
 #include "kernels/recon/completeness/steps/half_steps.h"
+#include "kernels/recon/completeness/steps/still_pixels.h"
 #include "kernels/recon/completeness/steps/still_views.h"
 #include "kernels/recon/completeness/thick_rays.h"
 #include "kernels/recon/completeness/unknown_defects.h"
@@ -41,6 +42,7 @@ enum class ScanFault {
   kStillViews,
   kFrameEcho,
   kRowLength,
+  kStillPixels,
 };
 
 struct ScanFinding {
@@ -94,6 +96,7 @@ class ScanWatch {
   RowLength row_length_;
   DoseStrips strips_;
   UnknownDefects defects_;
+  StillPixels still_pixels_;
   ThickRays thick_;
   OppositeRays rays_;
   bool repeats_ = false;  // the last frame that came did

@@ -56,6 +56,7 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
     case recon::ScanFault::kDoseStrips:
       return jobs::WarningKind::kDoseUnknown;
     case recon::ScanFault::kUnknownDefects:
+    case recon::ScanFault::kStillPixels:
       return jobs::WarningKind::kUnknownDefects;
     case recon::ScanFault::kBeamContent:
     case recon::ScanFault::kCountNoise:

@@ -56,6 +56,21 @@ TEST_F(Calibrate, DetectorFindsThePlantedMaps) {
   }
 }
 
+// Air would count as overexposed in every scan.
+TEST_F(Calibrate, AFullScaleThatTheFlatFramesReachIsRefused) {
+  ASSERT_EQ(Detector(50, 11).exit_code, 0);
+  const auto with = [&](const std::string& counts) {
+    return RunCommand({"calibrate", "detector", "--dark", Path("dark"), "--flat", Path("flat"),
+                       "--station", "room3", "--mode", "bin2", "--valid-days", "30", "--full-scale",
+                       counts, "--overwrite", "--out", Path("set")});
+  };
+  const Outcome refused = with("100");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("--full-scale is 100 counts, and 5 % of the pixels read "));
+  EXPECT_EQ(with("65000").exit_code, 0);
+  EXPECT_EQ(Set().response().full_scale_counts(), 65000);
+}
+
 // A fifth less in a part of the flat frames: every volume would have it the other way round.
 TEST_F(Calibrate, AnObjectInTheFlatSweepIsToldWithItsPlace) {
   const Outcome clean = Detector(50, 35);

@@ -52,6 +52,23 @@ TEST(HounsfieldFit, TakesMeansOfInserts) {
   EXPECT_NEAR(fit->figures[1].value, 60, 5);
 }
 
+// As a phantom has two of air: one reads 4 HU more.
+TEST(HounsfieldFit, InsertsOfOneTrueHuAreOnePoint) {
+  Phantom phantom;
+  phantom.inserts.push_back({"low air", {-20, 0, 5}, 6, -1000});
+  const auto fit = phantom.Fit();
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  ASSERT_EQ(fit->table.points.size(), 3);
+  EXPECT_NEAR(fit->table.points[0].measured_hu, 30 - 970, 5);
+  EXPECT_EQ(fit->inserts[0].insert.name, "air+low air");
+  EXPECT_THAT(fit->warnings, testing::IsEmpty());
+  // One of them lies elsewhere.
+  phantom.inserts.back().center = {0, 20, 0};
+  EXPECT_THAT(phantom.Fit().status().message(),
+              testing::AllOf(HasSubstr("inserts 'air' and 'low air' have one true HU, -1000, and"),
+                             HasSubstr("legal are 50 HU between them")));
+}
+
 // Water that reads 1 HU, by the noise of its voxels or not.
 TEST(HounsfieldFit, ACorrectionOfNoiseIsNamed) {
   Phantom phantom;

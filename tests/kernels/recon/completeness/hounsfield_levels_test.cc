@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -89,6 +90,28 @@ TEST(HounsfieldLevels, LineIntegralsInAnotherUnitMakeMetalOfAll) {
                 return std::hypot(std::abs(x) - 0.5, y, z) < 0.15 ? 8000 : -1000;
               }),
               IsEmpty());
+}
+
+TEST(HounsfieldLevels, LineIntegralsThatAreATenthMakeFoamOfAll) {
+  const PixelType lines = PixelType::kFloat32LineIntegrals;
+  for (const double factor : {0.05, 0.1, 0.2}) {
+    for (const double noise : {0., 30., 100.}) {
+      for (const Object& object : {Object(Head), Object(Thorax), Cylinder(0)}) {
+        EXPECT_THAT(Told(object, {.factor = factor, .noise_hu = noise, .type = lines}),
+                    HasSubstr("hardly anything is above -500 HU"))
+            << factor << " " << noise;
+      }
+    }
+  }
+  EXPECT_THAT(Told(Head, {.factor = 0.1, .type = lines}), HasSubstr("lies about -8"));
+  // Nothing is in the beam, noisy or not.
+  for (const double noise : {0., 30., 100., 200.}) {
+    EXPECT_THAT(
+        Told([](double, double, double) { return -1000; }, {.noise_hu = noise, .type = lines}),
+        IsEmpty());
+    EXPECT_THAT(Told(Head, {.noise_hu = std::min(noise, 100.), .type = lines}), IsEmpty());
+    EXPECT_THAT(Told(Thorax, {.noise_hu = std::min(noise, 100.), .type = lines}), IsEmpty());
+  }
 }
 
 TEST(HounsfieldLevels, MatricesOfAnotherDistanceAreTold) {

@@ -120,5 +120,35 @@ TEST(RepeatedFrames, AnArmThatStandsStillMayRepeat) {
   EXPECT_EQ(Copies(scan), 0);
 }
 
+// A buffer that goes round, or half of a sweep that is sent again.
+TEST(RepeatedFrames, CopiesOfFramesFurtherAwayAreSeenByTheirNoise) {
+  EllipseScan scan(40, 360, {}, 0.02);
+  std::copy_n(scan.frames.begin(), 20, scan.frames.begin() + 20);
+  RepeatedFrames repeated(scan.acquisition);
+  for (int view = 0; view < scan.views(); ++view) {
+    EXPECT_EQ(repeated.Add(view, scan.Rows(view)), view >= 20) << view;
+  }
+  EXPECT_THAT(repeated.TextOf(39), HasSubstr("frame 39 has the pixels of frame 19,"));
+  EXPECT_THAT(repeated.Text(),
+              HasSubstr("20 of 40 frames, of which the first is frame 20, have the pixels of "
+                        "another frame"));
+}
+
+TEST(RepeatedFrames, FramesOfTheSameObjectFromOppositeSidesAreNoCopiesWithoutNoise) {
+  EllipseScan scan(40, 360, {.a_mm = 80, .b_mm = 50, .x_mm = 0, .y_mm = 0}, 0);
+  std::copy_n(scan.frames.begin(), 20, scan.frames.begin() + 20);
+  EXPECT_EQ(Copies(scan), 0);
+}
+
+// Two turns of a volume with texture that is projected without noise; matrices but for rounding.
+TEST(RepeatedFrames, AFurtherTurnMayRepeatTheFirst) {
+  EllipseScan scan(20, 342, {}, 0.02);
+  const EllipseScan later(40, 702, {}, 0);
+  scan.acquisition.trajectory = later.acquisition.trajectory;
+  for (int view = 0; view < 20; ++view) scan.frames.push_back(scan.frames[view]);
+  ASSERT_NE(scan.acquisition.trajectory[5], scan.acquisition.trajectory[25]);
+  EXPECT_EQ(Copies(scan), 0);
+}
+
 }  // namespace
 }  // namespace isocenter::recon
