@@ -10,8 +10,7 @@ export interface Acknowledged {
 
 const KEY = 'isocenter.acknowledged';
 const LASTS_MS = 12 * 3_600_000;
-// Without storage it holds until the page is closed.
-let unstored: Acknowledged[] = [];
+let unstored: string | null = null;
 
 function isOne(value: unknown): value is Acknowledged {
   const { by, what, at } = (value ?? {}) as Record<string, unknown>;
@@ -30,19 +29,22 @@ export function holding(text: string | null, now: number): Acknowledged[] {
 }
 
 function all(now: number): Acknowledged[] {
+  let text = unstored;
   try {
-    return holding(localStorage.getItem(KEY), now);
+    text = localStorage.getItem(KEY);
   } catch {
-    return unstored;
+    // As below.
   }
+  return holding(text, now);
 }
 
 function keep(list: Acknowledged[]): void {
-  unstored = list;
+  const text = JSON.stringify(list);
   try {
-    localStorage.setItem(KEY, JSON.stringify(list));
+    localStorage.setItem(KEY, text);
   } catch {
-    // As above.
+    // Without storage it holds until the page is closed.
+    unstored = text;
   }
 }
 
