@@ -59,7 +59,7 @@ export function Attention() {
       <h2 id="attention">{calling.length > 0 ? 'Needs attention' : 'Nothing new needs attention'}</h2>
       <ul>
         {calling.map((entry) => (
-          <li key={entry.name} class={entry.kind}>
+          <li key={entry.what ?? entry.name} class={entry.kind}>
             {entry.text}{' '}
             {entry.what !== null && <button type="button" class="small" aria-label={`Acknowledge: ${entry.name}`} title="Calls no more in this browser, for twelve hours or until something new happens to it" onClick={() => change(acknowledge, entry, 'Acknowledged, in this browser only')}>Acknowledge</button>}
           </li>
@@ -70,7 +70,7 @@ export function Attention() {
           <summary>{count(acknowledged.length)} acknowledged, in this browser only</summary>
           <ul>
             {acknowledged.map((entry) => (
-              <li key={entry.name}>
+              <li key={entry.what}>
                 {entry.text} <span class="quiet">Acknowledged <Time at={new Date(since.get(entry.what!)!).toISOString()} now={now} /></span>{' '}
                 <button type="button" class="small" aria-label={`Call again: ${entry.name}`} onClick={() => change(callAgain, entry, 'Calls again')}>Call again</button>
               </li>
