@@ -141,6 +141,49 @@ export const attentionScenarios = {
     await eventually('no more', async () => (await attention.getByText('may be wrong').count()) === 0);
   },
 
+  async 'what is acknowledged calls no more in this browser, is still to be found, and calls again when something new happens'({ page, open, server }) {
+    const doubt = (kinds) => server.change(LIVE, { state: 'completed', end_time: new Date().toISOString(), result: server.jobs.get(DONE).result, warning_count: kinds.length, warning_kinds: kinds });
+    await open('#/');
+    await shown(page.locator(`tr[data-job="${LIVE}"]`));
+    doubt(['air_level']);
+    const attention = page.getByRole('region', { name: /needs attention/i });
+    const volume = attention.getByText(/The volume of AXIOM-2, head_soft/);
+    await shown(volume);
+    await shown(attention.getByText(/Calibration set angio-2026-01/));
+    const folded = attention.getByText(/acknowledged, in this browser only$/);
+    assert.equal(await folded.count(), 0);
+    // Whether a destination is stuck again could not be told.
+    assert.equal(await attention.getByRole('button', { name: /DICOM/ }).count(), 0);
+    await attention.getByRole('button', { name: /^Acknowledge: volume of AXIOM-2, head_soft/ }).press('Enter');
+    await shown(folded);
+    assert.equal(await volume.isVisible(), false);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Needs attention', 'the focus stays nearby');
+    await page.getByRole('log').getByText(/^Acknowledged, in this browser only: volume of AXIOM-2/).waitFor({ state: 'attached' });
+    await page.reload();
+    await shown(folded);
+    assert.equal(await volume.isVisible(), false, 'after a reload, too');
+    await folded.click();
+    await shown(volume);
+    assert.deepEqual(await violations(page, { contrast: true }), []);
+    await attention.getByRole('button', { name: /^Call again: volume of AXIOM-2/ }).click();
+    await eventually('it calls again', async () => (await folded.count()) === 0);
+    await attention.getByRole('button', { name: /^Acknowledge: volume of AXIOM-2/ }).click();
+    await shown(folded);
+    doubt(['air_level', 'saturated_detector']);
+    await shown(attention.getByText(/The volume of AXIOM-2, head_soft, .* may be wrong: air level, saturated detector/));
+    // Where all is acknowledged, the heading says so, and what it is stays.
+    server.transfers = [];
+    await page.reload();
+    await shown(attention.getByText(/Calibration set angio-2026-01/));
+    const buttons = attention.getByRole('button', { name: /^Acknowledge: / });
+    // What lasts comes when the browser has nothing else to do.
+    await eventually('all acknowledged', async () => {
+      if ((await buttons.count()) > 0) await buttons.first().click();
+      return attention.getByRole('heading', { name: 'Nothing new needs attention' }).isVisible();
+    });
+    await shown(folded);
+  },
+
   async 'refused acquisitions: of which room and why, on the first screen, until the room gets a job'({ page, open, server }) {
     const history = server.history;
     const at = (minutes) => new Date(Date.now() - 60_000 * minutes).toISOString();

@@ -132,6 +132,29 @@ export const touchScenarios = {
     assert.deepEqual(await page.evaluate(smallTargets), [], 'documentation');
   },
 
+  async 'touch: jobs come before their filters, which a tap or a key opens and which say what is chosen'({ page, open }) {
+    await open('#/jobs');
+    const rows = page.locator('tbody tr');
+    await eventually('fifty jobs', async () => (await rows.count()) === 50);
+    const fold = page.getByRole('button', { name: /^Filters: / });
+    assert.equal(await fold.innerText(), 'Filters: none ▾');
+    assert.equal(await fold.getAttribute('aria-expanded'), 'false');
+    assert.ok((await rows.nth(2).boundingBox()).y < 844, 'three jobs begin on the first screen');
+    assert.equal(await page.getByLabel('State').isVisible(), false);
+    await fold.tap();
+    assert.equal(await fold.getAttribute('aria-expanded'), 'true');
+    await page.getByLabel('State').selectOption('failed');
+    await eventually('the failed one', async () => (await rows.count()) === 1);
+    await fold.press('Enter');
+    assert.equal(await page.getByLabel('State').isVisible(), false);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Filters: Failed ▾', 'the focus stays');
+    await fold.press('Tab');
+    assert.notEqual(await page.evaluate(() => document.activeElement.tagName), 'SELECT', 'what is folded is no stop of the keyboard');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await shown(page.getByLabel('State'));
+    assert.equal(await fold.isVisible(), false);
+  },
+
   async 'touch: help and tools speak of fingers, not of buttons'({ page, open }) {
     await open(job(DONE));
     await page.getByRole('button', { name: 'Tools: Cross hair' }).tap();

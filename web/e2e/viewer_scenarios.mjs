@@ -2,6 +2,11 @@
 import assert from 'node:assert/strict';
 import { DONE, MASK, eventually, job, pane, pixels, shown } from './helpers.mjs';
 
+async function overlap(one, other) {
+  const [a, b] = [await one.boundingBox(), await other.boundingBox()];
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
 export const viewerScenarios = {
   async 'viewer: three linked planes, presets, window by dragging'({ page, open }) {
     await open(job(DONE));
@@ -106,6 +111,32 @@ export const viewerScenarios = {
     await eventually('60 mm', async () => Math.abs(Number(await text()) - 60) < 1 || text());
     await page.getByRole('button', { name: 'Clear' }).click();
     await eventually('no distance', async () => (await text()) === '' || text());
+  },
+
+  async 'viewer: each plane has a scale bar that is as long as a distance of its millimetres, at every zoom'({ page, open }) {
+    await open(job(DONE));
+    const axial = pane(page, 'axial');
+    const bar = axial.locator('.scale');
+    await eventually('drawn', async () => (await axial.getAttribute('data-level')) !== null);
+    assert.equal(await page.locator('.pane .scale').count(), 3);
+    const length = async () => Number((await bar.innerText()).match(/^([\d.]+)\smm$/)[1]);
+    const perMm = async () => (await bar.boundingBox()).width / (await length());
+    const before = [await length(), await perMm()];
+    await page.getByRole('button', { name: 'Distance', exact: true }).click();
+    const { x, y } = await bar.boundingBox();
+    await page.mouse.move(x, y - 100);
+    await page.mouse.down();
+    await page.mouse.move(x - 100, y - 100, { steps: 3 });
+    await page.mouse.up();
+    await eventually('a distance', async () => (await axial.getAttribute('data-lengths')) !== '');
+    const measured = Number(await axial.getAttribute('data-lengths'));
+    assert.ok(Math.abs(measured * before[1] - 100) < 1, `100 pixels are ${measured} mm, of which one has ${before[1]} pixels`);
+    await axial.focus();
+    for (let i = 0; i < 4; i += 1) await page.keyboard.press('+');
+    await eventually('it follows the zoom', async () => Math.abs((await perMm()) / before[1] - 1.25 ** 4) < 0.02 || perMm());
+    assert.ok((await length()) < before[0]);
+    for (const letter of ['right', 'bottom']) assert.equal(await overlap(bar, axial.locator(`.edge.${letter}`)), false, letter);
+    assert.equal(await overlap(bar, axial.locator('.hu')), false, 'Hounsfield units');
   },
 
   async 'viewer: mask, fill and subtraction side by side, synchronised'({ page, open }) {

@@ -163,8 +163,12 @@ bool FrameLedger::MayLose(int index) const {
 
 std::string FrameLedger::ToleratedText() const {
   const int most = MostMissing(), longest_gap = tolerated_.longest_gap;
+  if (most == 0) {
+    return "its protocol tolerates none: see to the console and its network, and send all frames "
+           "again";
+  }
   return absl::StrCat(
-      "legal ", most == 0 ? "is none" : absl::StrCat("are at most ", most),
+      "legal are at most ", most,
       longest_gap < most ? absl::StrCat(", of which at most ", longest_gap, " in a row") : "");
 }
 

@@ -1,7 +1,9 @@
 // What an operator should not have to look for on other screens: scans that were refused, volumes that may be wrong or do not reach their
 // destinations, tests that were not passed, calibrations that end.
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { CalibrationSet, Destination, History, Job, QualityResult, Refusal } from '../api/types.ts';
+import { acknowledge, acknowledgedBy, callAgain } from '../lib/acknowledged.ts';
 import { endingSets, validity } from '../lib/calibration_sets.ts';
 import { isStuck } from '../lib/destinations.ts';
 import { placeOfDoubts } from '../lib/docs.ts';
@@ -36,57 +38,105 @@ export function Attention() {
   // Of the history the last refusals alone.
   const { data: history } = useAsked<History>(rests ? 'history' : null, { seconds: 60, points: 2 }, REFUSALS_MS, true);
   const jobs = [...store.jobs.values()];
-  const refused = refusedLately(history?.last_refusals ?? [], jobs, store.now());
-  const doubtful = doubtfulScans(jobs, store.now());
-  const more = doubtful.length - MOST_DOUBTFUL;
-  if (refused.length + doubtful.length + held.length + failed.length + ending.length === 0) return null;
+  const now = store.now();
+  const me = store.session?.name ?? '';
+  const since = acknowledgedBy(me, now);
+  const isNew = ({ what }: Entry) => what === null || !since.has(what);
+  const doubtful = doubtfulScans(jobs, now).map((job) => doubtfulEntry(job, now));
+  const lasting = [...failed.map((result) => failedEntry(result, now)), ...ending.map((set) => endingEntry(set, now))];
+  const calling = [
+    ...refusedLately(history?.last_refusals ?? [], jobs, now).map((refusal) => refusedEntry(refusal, now)),
+    ...firstOf(doubtful.filter(isNew)), ...held.map(heldEntry), ...lasting.filter(isNew),
+  ];
+  const acknowledged = [...doubtful, ...lasting].filter((entry) => !isNew(entry));
+  if (calling.length + acknowledged.length === 0) return null;
+  // What is said draws the page anew.
+  const change = (how: typeof acknowledge, { what, name }: Entry, said: string) => {
+    how(me, what!, store.now());
+    store.say(`${said}: ${name}`);
+  };
   return (
     <section class="attention" aria-labelledby="attention">
-      <h2 id="attention">Needs attention</h2>
+      <h2 id="attention">{calling.length > 0 ? 'Needs attention' : 'Nothing new needs attention'}</h2>
       <ul>
-        {refused.map((refusal) => <li key={refusal.station_name} class="problem"><Refused refusal={refusal} now={store.now()} /></li>)}
-        {doubtful.slice(0, MOST_DOUBTFUL).map((job) => <li key={job.job_id} class="problem"><DoubtfulScan job={job} now={store.now()} /></li>)}
-        {more > 0 && <li class="problem"><a href={href(['jobs'], { state: 'completed' })}>{plural(more, 'more volume', 'more volumes')}</a> may be wrong</li>}
-        {held.map((d) => <li key={d.name} class={d.failed > 0 ? 'problem' : 'notice'}><Held destination={d} /></li>)}
-        {failed.map((result) => <li key={result.id} class="problem"><Failed result={result} /></li>)}
-        {ending.map((set) => <Ending key={set.name} set={set} now={store.now()} />)}
+        {calling.map((entry) => (
+          <li key={entry.what ?? entry.name} class={entry.kind}>
+            {entry.text}{' '}
+            {entry.what !== null && <button type="button" class="small" aria-label={`Acknowledge: ${entry.name}`} title="Calls no more in this browser, for twelve hours or until something new happens to it" onClick={() => change(acknowledge, entry, 'Acknowledged, in this browser only')}>Acknowledge</button>}
+          </li>
+        ))}
       </ul>
+      {acknowledged.length > 0 && (
+        <details class="acknowledged">
+          <summary>{count(acknowledged.length)} acknowledged, in this browser only</summary>
+          <ul>
+            {acknowledged.map((entry) => (
+              <li key={entry.what}>
+                {entry.text} <span class="quiet">Acknowledged <Time at={new Date(since.get(entry.what!)!).toISOString()} now={now} /></span>{' '}
+                <button type="button" class="small" aria-label={`Call again: ${entry.name}`} onClick={() => change(callAgain, entry, 'Calls again')}>Call again</button>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
     </section>
   );
 }
 
-function Refused({ refusal: r, now }: { refusal: Refusal; now: number }) {
-  return <>An acquisition of {r.station_name ?? 'a room that had not said its name'} was refused, <Time at={r.time} now={now} />: {r.message || 'its console was told why'} <DocsLink to="refusing" /></>;
+interface Entry {
+  // By which it is acknowledged: what has changed is something new. Null for what cannot be: a destination that is stuck again tomorrow could
+  // not be told from one that was acknowledged today, and a refusal is over after minutes.
+  what: string | null;
+  kind: 'problem' | 'notice';
+  // For who hears a button alone.
+  name: string;
+  text: ComponentChildren;
 }
 
-function DoubtfulScan({ job, now }: { job: Job; now: number }) {
-  return <>The volume of <a href={jobHref(job.job_id)}>{jobName(job, now)}</a>{job.accession_number && ` (accession no. ${job.accession_number})`} may be wrong: {doubtsOf(job)} <DocsAt place={placeOfDoubts(job)} /></>;
+// Of many volumes that may be wrong the first, and how many more there are.
+function firstOf(doubtful: Entry[]): Entry[] {
+  const more = doubtful.length - MOST_DOUBTFUL;
+  if (more <= 0) return doubtful;
+  const text = <><a href={href(['jobs'], { state: 'completed' })}>{plural(more, 'more volume', 'more volumes')}</a> may be wrong</>;
+  return [...doubtful.slice(0, MOST_DOUBTFUL), { what: null, kind: 'problem', name: 'more volumes', text }];
 }
 
-function Held({ destination: d }: { destination: Destination }) {
+function refusedEntry(r: Refusal, now: number): Entry {
+  const text = <>An acquisition of {r.station_name ?? 'a room that had not said its name'} was refused, <Time at={r.time} now={now} />: {r.message || 'its console was told why'} <DocsLink to="refusing" /></>;
+  return { what: null, kind: 'problem', name: `refusal of ${r.station_name}`, text };
+}
+
+function doubtfulEntry(job: Job, now: number): Entry {
+  const doubts = doubtsOf(job);
+  return {
+    what: `volume ${job.job_id}: ${doubts}`, kind: 'problem', name: `volume of ${jobName(job, now)}`,
+    text: <>The volume of <a href={jobHref(job.job_id)}>{jobName(job, now)}</a>{job.accession_number && ` (accession no. ${job.accession_number})`} may be wrong: {doubts} <DocsAt place={placeOfDoubts(job)} /></>,
+  };
+}
+
+function heldEntry(d: Destination): Entry {
   const parts = [
     isStuck(d) && `${count(d.queued)} instances wait, the oldest for ${coarseSeconds(d.oldest_seconds)}`,
     d.failed > 0 && `${count(d.failed)} instances failed`,
   ].filter(Boolean).join('; ');
-  return <><a href={href(['dicom'], { destination: d.name })}>DICOM destination {d.name}</a>: {parts}{d.reason && ` (${d.reason})`}</>;
+  const text = <><a href={href(['dicom'], { destination: d.name })}>DICOM destination {d.name}</a>: {parts}{d.reason && ` (${d.reason})`}</>;
+  return { what: null, kind: d.failed > 0 ? 'problem' : 'notice', name: `DICOM destination ${d.name}`, text };
 }
 
 // A set that another one follows is no matter; one that nobody needs any more is withdrawn.
-function Ending({ set, now }: { set: CalibrationSet; now: number }) {
+function endingEntry(set: CalibrationSet, now: number): Entry {
   const { kind, text } = validity(set, now);
-  return (
-    <li class={kind === 'bad' ? 'problem' : 'notice'}>
-      <a href={href(['quality'], { set: set.name })}>Calibration set {set.name}</a> of {set.station_name}: {text.toLowerCase()}, <Time at={set.valid_until} now={now} />, and no other follows it <DocsLink to="calibrationEnds">What scans get then</DocsLink>
-    </li>
-  );
+  return {
+    what: `set ${set.name}: ${set.valid_until}, ${kind}`, kind: kind === 'bad' ? 'problem' : 'notice', name: `calibration set ${set.name}`,
+    text: <><a href={href(['quality'], { set: set.name })}>Calibration set {set.name}</a> of {set.station_name}: {text.toLowerCase()}, <Time at={set.valid_until} now={now} />, and no other follows it <DocsLink to="calibrationEnds">What scans get then</DocsLink></>,
+  };
 }
 
 // One figure is enough to know what kind of thing it is; the screen has them all.
-function Failed({ result }: { result: QualityResult }) {
-  const now = useStore().now();
+function failedEntry(result: QualityResult, now: number): Entry {
   const wrong = result.verdicts.filter((verdict) => !verdict.passed);
   const first = wrong.find((verdict) => levelOf(verdict) === 'not passed') ?? wrong[0];
-  return (
+  const text = (
     <>
       <a href={href(['quality'], { station: result.station_name, protocol: result.protocol })}>Test of {result.station_name}, {result.protocol}</a> was not passed, <Time at={result.record_time} now={now} />
       {first?.not_comparable && `: ${figureName(first.name)} is not comparable: ${first.not_comparable}`}
@@ -94,4 +144,5 @@ function Failed({ result }: { result: QualityResult }) {
       {wrong.length > 1 && `, and ${wrong.length - 1} more`}
     </>
   );
+  return { what: `test ${result.id}`, kind: 'problem', name: `test of ${result.station_name}, ${result.protocol}`, text };
 }

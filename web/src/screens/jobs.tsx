@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Filters, Job, JobPage } from '../api/types.ts';
 import { dayOf, hasText, idsOfDay, isOfDay } from '../lib/days.ts';
+import { filterWords } from '../lib/filter_words.ts';
 import { go, goInstead, href } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { LocalTimes } from '../ui/bits.tsx';
@@ -13,6 +14,7 @@ import { SendMany } from './send_many.tsx';
 const STATES: [string, string][] = [
   ['', 'All'], ['active', 'Active'], ['completed', 'Completed'], ['failed', 'Failed'], ['cancelled', 'Cancelled'],
 ];
+const stateName = (state: string) => (state && STATES.find(([id]) => id === state)?.[1]) || state;
 const NAMES = ['state', 'station_name', 'protocol', 'day', 'text'];
 const PAGE = 50;
 // Of a day all are on one page, as many as the service gives at once.
@@ -100,6 +102,8 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   // Tokens of the pages before this one.
   const [before, setBefore] = useState<string[]>([]);
   const [sending, setSending] = useState(false);
+  // On a telephone the jobs come first: filters are behind a button that says which there are. Wider windows do not have it.
+  const [open, setOpen] = useState(false);
   const value = (name: string) => query.get(name) ?? '';
   const filter = Object.fromEntries(NAMES.map((name) => [name, value(name)]));
   // Typed as what is looked for, a date is a day.
@@ -128,7 +132,10 @@ export function Jobs({ query }: { query: URLSearchParams }) {
         <h1 id="jobs">Jobs</h1>
         <LocalTimes />
         <Term name="GUPS">speeds in GUPS</Term>
-        <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <button type="button" class="small unfold" aria-expanded={open} aria-controls="job-filters" onClick={() => setOpen(!open)}>
+          Filters: {filterWords({ state: stateName(value('state')), ...chosen, day })} <span aria-hidden="true">{open ? '▴' : '▾'}</span>
+        </button>
+        <form id="job-filters" class={`filters foldable ${open ? 'open' : ''}`} onSubmit={(event) => event.preventDefault()}>
           <label class="inline">
             <span class="quiet">State</span>
             <select value={value('state')} onChange={(event) => change('state', event.currentTarget.value)}>

@@ -115,6 +115,21 @@ export function pixelsPerMm(plane: Plane, view: View, pane: Pane): number {
   return fit * view.zoom;
 }
 
+const LONGEST_SCALE = 0.25;
+
+// Of a pane's scale bar: its length, the longest of 1, 2 and 5 times a power of ten that fits a quarter of the pane, and what part of the
+// pane's width that is.
+export function scaleOf(plane: Plane, view: View, pane: Pane): { mm: number; part: number } {
+  const paneMm = pane.width / pixelsPerMm(plane, view, pane);
+  // Widths that are a quarter but for rounding are one.
+  const longest = LONGEST_SCALE * paneMm * (1 + 1e-9);
+  const decade = Math.floor(Math.log10(longest));
+  // Of a text: 5 x 0.1 and their like are not always what they look like.
+  const lengths = [5, 2, 1].map((digit) => Number(`${digit}e${decade}`));
+  const mm = lengths.find((length) => length <= longest)!;
+  return { mm, part: mm / paneMm };
+}
+
 // Index coordinates to pixels of the pane; centres of voxels are whole numbers.
 export function toScreen(plane: Plane, view: View, pane: Pane, column: number, row: number): { x: number; y: number } {
   const scale = pixelsPerMm(plane, view, pane);

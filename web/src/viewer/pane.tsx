@@ -8,6 +8,7 @@ import { type Pane as Size, worldMm } from './geometry.ts';
 import { Gesture } from './gesture.ts';
 import type { Shown, ViewerModel } from './model.ts';
 import { Overlay } from './overlay.tsx';
+import { ScaleBar } from './scale_bar.tsx';
 import { type SliceLoader, keyOf } from './slice_loader.ts';
 import { levelFor, sliceId } from './wishes.ts';
 
@@ -104,6 +105,7 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
           {slice + 1}<span class="quiet"> / {plane.slices}</span><br />
           <span class="quiet">{millimetres(sliceMm(model, axis))}</span>
         </span>
+        <ScaleBar plane={plane} view={model.views[axis]} pane={sizeOf(canvas.current)} />
         <span class="at bottom right hu" aria-hidden="true">{value}</span>
         <span class="edge left" aria-hidden="true">{plane.edge.left}</span>
         <span class="edge right" aria-hidden="true">{plane.edge.right}</span>
