@@ -244,10 +244,11 @@ int SweepsOf(const SecondPassSettings& settings) {
   // reconstructions; bone once, for one;
   // stripes are reconstructed without, and so is scatter, whose own volumes are coarse. The
   // cone-beam artefact's is projected and reconstructed, on a coarse grid. Motion and the
-  // detector's place are looked for by the host, and reconstructed once.
+  // detector's place are looked for by the host, and reconstructed once; so are completed rows,
+  // whose model is coarse.
   return (settings.stripes ? 1 : 0) + (settings.scatter ? 1 : 0) + (settings.metal ? 13 : 0) +
          (settings.bone ? 2 : 0) + (settings.cone_beam ? 1 : 0) + (settings.motion ? 1 : 0) +
-         (settings.self_calibrate ? 1 : 0);
+         (settings.self_calibrate ? 1 : 0) + (settings.complete_rows ? 1 : 0);
 }
 
 absl::StatusOr<SecondPassMethods> SecondPassMethods::Find(const ops::Registry& registry,
