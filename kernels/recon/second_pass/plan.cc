@@ -281,6 +281,9 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
   if (devices.empty())
     return absl::InvalidArgumentError("there are no devices; legal is 1 or more");
   ISO_RETURN_IF_ERROR(ValidateSecondPassSettings(settings));
+  if (settings.complete_rows) {
+    return absl::InvalidArgumentError("complete_rows is set; legal is MakeDetruncationPlan for it");
+  }
   if (settings.bone) ISO_RETURN_IF_ERROR(CheckBone(acquisition));
   SecondPassPlan plan;
   plan.acquisition = acquisition;

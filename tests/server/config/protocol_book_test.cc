@@ -303,6 +303,12 @@ TEST(Refinement, MistakesOfASecondPassAreNamed) {
   EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { bone: true "
                         "self_calibrate: true } } }"),
               HasSubstr("self_calibrate is set with bone; legal is one of them"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { metal: true "
+                        "complete_rows: true } } }"),
+              HasSubstr("complete_rows is set with metal; legal is one of them"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { motion: true "
+                        "complete_rows: true } } }"),
+              HasSubstr("motion is set with complete_rows; legal is one of them"));
 }
 
 // Of which job a volume is an earlier one is known only when a job is refined.
@@ -337,7 +343,7 @@ TEST(Refinement, OnlyProtocolsThatHaveOneRefine) {
   EXPECT_EQ(none.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(none.message()),
               HasSubstr("'fdk', which has no refinement; legal are: fdk_then_asd_pocs, "
-                        "fdk_then_ossart, fdk_then_pwls_tv"));
+                        "fdk_then_completed_rows, fdk_then_ossart, fdk_then_pwls_tv"));
 }
 
 }  // namespace

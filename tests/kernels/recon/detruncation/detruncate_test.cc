@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,6 +81,94 @@ TEST_F(DetruncateTest, RowsThatNothingCutsAreLeftAsTheyAre) {
   const auto once = *Reconstructor::Create(*plan->warm_start, registry_, devices_);
   ASSERT_TRUE(once->Run(frames, HostView3<float>(first.data(), kGrid.shape()), {}).ok());
   EXPECT_EQ(volume, first);
+}
+
+// Whoever drives it may look at it between its steps, and others may go between.
+TEST_F(DetruncateTest, StepsGiveTheSameBitsAndSayHowFarTheyAre) {
+  const auto plan = Plan(Scan());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::vector<float> lines(kViews * kRows * kColumns, 1);
+  const ops::RawFrames frames{.line_integrals = {lines.data(), {kViews, kRows, kColumns}}};
+  std::vector<float> first(kGrid.voxels()), at_once(kGrid.voxels()), volume(kGrid.voxels());
+  const auto view = [](std::vector<float>& voxels) {
+    return HostView3<float>(voxels.data(), kGrid.shape());
+  };
+  std::vector<std::string> findings;
+  ASSERT_TRUE(
+      ReconstructDetruncated(*plan, registry_, devices_, frames, view(at_once), {}, &findings)
+          .ok());
+  EXPECT_THAT(findings, ElementsAre(HasSubstr("100 % of the rows' ends are inside")));
+  const auto once = *Reconstructor::Create(*plan->warm_start, registry_, devices_);
+  ASSERT_TRUE(once->Run(frames, view(first), {}).ok());
+  EXPECT_NE(first, at_once);
+
+  const auto steps = *NewDetruncation(*plan, registry_, devices_);
+  EXPECT_EQ(steps->Step().status().message(), "completing rows has not started");
+  EXPECT_EQ(steps->Start(view(first)).message(), "only 0 of 60 frames have been pushed");
+  for (int pushed = 0; pushed < kViews;) {
+    const int count = std::min(plan->chunk_views, kViews - pushed);
+    ASSERT_TRUE(steps->Push(frames.views(pushed, count)).ok());
+    pushed += count;
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(steps->Push(frames.views(0, 1))));
+  ASSERT_TRUE(steps->Start(view(first)).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(steps->Start(view(first))));
+  EXPECT_TRUE(absl::IsFailedPrecondition(steps->Read(view(volume))));
+  double progress = 0;
+  int taken = 0;
+  for (bool done = false; !done; ++taken) {
+    ASSERT_FALSE(steps->readable());
+    done = *steps->Step();
+    EXPECT_GE(steps->progress(), progress);
+    progress = steps->progress();
+    ASSERT_TRUE(steps->TakeTrace().ok());
+  }
+  EXPECT_GT(taken, 2 * kModelPasses);
+  EXPECT_EQ(progress, 1);
+  ASSERT_TRUE(steps->Read(view(volume)).ok());
+  EXPECT_EQ(volume, at_once);
+}
+
+// Their model is projected, and completed rows are reconstructed, by the frames' own.
+TEST_F(DetruncateTest, MeasuredMatricesAreThoseOfTheVolume) {
+  const auto plan = Plan(Scan());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  Acquisition elsewhere = Scan();
+  for (ProjectionMatrix& matrix : elsewhere.trajectory) matrix = Widened(matrix, 1);
+  std::vector<float> lines(kViews * kRows * kColumns);
+  for (size_t i = 0; i < lines.size(); ++i) lines[i] = 1 + 0.01F * static_cast<float>(i % 7);
+  const ops::RawFrames frames{.line_integrals = {lines.data(), {kViews, kRows, kColumns}}};
+  const auto volume_of = [&](const DetruncationPlan& with,
+                             std::span<const ProjectionMatrix> measured) {
+    const std::vector<float> first(kGrid.voxels());
+    std::vector<float> volume(kGrid.voxels());
+    const auto steps = *NewDetruncation(with, registry_, devices_);
+    for (int pushed = 0; pushed < kViews; pushed += with.chunk_views) {
+      const int count = std::min(with.chunk_views, kViews - pushed);
+      EXPECT_TRUE(steps
+                      ->Push(frames.views(pushed, count),
+                             measured.empty() ? measured : measured.subspan(pushed, count))
+                      .ok());
+    }
+    EXPECT_TRUE(steps->Start(HostView3<const float>(first.data(), kGrid.shape())).ok());
+    while (!*steps->Step()) {
+    }
+    EXPECT_TRUE(steps->Read(HostView3<float>(volume.data(), kGrid.shape())).ok());
+    return volume;
+  };
+  const std::vector<float> measured = volume_of(*plan, elsewhere.trajectory);
+  EXPECT_NE(measured, volume_of(*plan, {}));
+  // Weights and grid of the model are the plan's, so that the volumes are alike, not the same.
+  const std::unique_ptr<ops::Device> first_device = std::move(device_);
+  const auto planned = Plan(elsewhere);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const std::vector<float> expected = volume_of(*planned, {});
+  double off = 0, size = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    off += std::pow(measured[i] - expected[i], 2);
+    size += std::pow(expected[i], 2);
+  }
+  EXPECT_LT(off, 1e-3 * size);
 }
 
 TEST_F(DetruncateTest, FramesOfAnotherShapeAreRefused) {
