@@ -7,7 +7,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "kernels/recon/any_refinement.h"
-#include "kernels/recon/second_pass/second_pass.h"
+#include "kernels/recon/second_pass/reconstruct_twice.h"
 #include "tests/server/pipeline/engine_fixture.h"
 
 namespace isocenter::pipeline {
