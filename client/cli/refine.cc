@@ -37,7 +37,7 @@ struct Options {
   std::optional<double> phase, phase_width;
   int gates = 0;  // 0: not of the whole cycle
   bool metal = false, bone = false, scatter = false, cone_beam = false, motion = false;
-  bool self_calibrate = false;
+  bool self_calibrate = false, complete_rows = false;
   std::string reference;  // id of a job
   bool batch = false;
   bool wait = false;
@@ -117,14 +117,18 @@ std::string SecondPassFlag(const Options& options) {
   if (options.scatter) return "--scatter";
   if (options.cone_beam) return "--cone-beam";
   if (options.motion) return "--motion";
-  return options.self_calibrate ? "--self-calibrate" : "";
+  if (options.self_calibrate) return "--self-calibrate";
+  return options.complete_rows ? "--complete-rows" : "";
 }
 
-/// Motion and the detector's place are looked for alone.
+/// What begins with the frames as they came is asked for alone.
 absl::Status CheckMotionFlags(const Options& options) {
   const std::string first = SecondPassFlag(options);
-  const std::string last = options.self_calibrate ? "--self-calibrate" : "--motion";
-  if ((options.motion || options.self_calibrate) && first != last) {
+  const std::string last = options.complete_rows    ? "--complete-rows"
+                           : options.self_calibrate ? "--self-calibrate"
+                           : options.motion         ? "--motion"
+                                                    : first;
+  if (first != last) {
     return flags::WrongUsage(
         absl::StrCat(first, " with ", last, "; legal is one of them, both begin with the frames"));
   }
@@ -161,8 +165,8 @@ absl::Status CheckFlags(const Options& options) {
   if (second_pass.empty() && options.protocol.empty() && !OfPhase(options)) {
     return flags::WrongUsage(
         "--protocol is not given; legal without it are --metal, --bone, --scatter, --cone-beam or "
-        "several, --motion, --self-calibrate, --phase or --gates; `isocenter protocols` lists "
-        "protocols");
+        "several, --motion, --self-calibrate, --complete-rows, --phase or --gates; `isocenter "
+        "protocols` lists protocols");
   }
   if (!second_pass.empty() && !options.curves.empty()) {
     return flags::WrongUsage(
@@ -185,6 +189,7 @@ v1::RefineJobRequest RequestOf(const Options& options) {
     request.mutable_second_pass()->set_cone_beam(options.cone_beam);
     request.mutable_second_pass()->set_motion(options.motion);
     request.mutable_second_pass()->set_self_calibrate(options.self_calibrate);
+    request.mutable_second_pass()->set_complete_rows(options.complete_rows);
     request.mutable_second_pass()->set_reference_job_id(options.reference);
   }
   if (OfPhase(options)) {
@@ -279,6 +284,10 @@ void AddSecondPassFlags(flags::Command command, Options& options) {
   command.AddSwitch("--self-calibrate", options.self_calibrate,
                     "look in the frames for where the detector was and reconstruct with matrices "
                     "that are corrected; beside none of the others (docs/self-calibration.md)");
+  command.AddSwitch("--complete-rows", options.complete_rows,
+                    "let rows that the detector cuts go on as a model of what is beyond them, and "
+                    "reconstruct again: of trunks wider than the detector; beside none of the "
+                    "others (docs/truncation.md)");
   command
       .Add("--reference", options.reference,
            "with --self-calibrate: a completed job of another acquisition of the same patient, "
@@ -318,16 +327,17 @@ void AddRefineCommand(flags::Command program) {
       "  isocenter refine JOB --motion --poses found.csv\n"
       "  isocenter refine JOB --self-calibrate --wait\n"
       "  isocenter refine JOB --self-calibrate --reference EARLIER --wait\n"
+      "  isocenter refine JOB --complete-rows --wait\n"
       "  isocenter refine JOB --phase 0.75\n"
       "Needs the job's frames, which the server keeps for a while after a job has ended.\n"
       "Exit code 0: accepted, or with --wait completed; 5: refused; 7: failed or cancelled.");
   AddJobArgument(command, options->job_id).Required();
   command
-      .Add("--protocol", options->protocol,
-           "a protocol with a refinement; `isocenter protocols` lists them (with --metal, "
-           "--bone, --scatter, --cone-beam, --motion, --self-calibrate, --phase or --gates the one "
-           "whose filter is "
-           "used; default: that of the job)")
+      .Add(
+          "--protocol", options->protocol,
+          "a protocol with a refinement; `isocenter protocols` lists them (with --metal, "
+          "--bone, --scatter, --cone-beam, --motion, --self-calibrate, --complete-rows, --phase or "
+          "--gates the one whose filter is used; default: that of the job)")
       .Type("NAME");
   AddSecondPassFlags(command, *options);
   AddPhaseFlags(command, *options);

@@ -1,6 +1,7 @@
 #include "kernels/recon/any_refinement.h"
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/detruncation/detruncate.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/second_pass/second_pass.h"
 
@@ -13,6 +14,10 @@ absl::StatusOr<AnyRefinementPlan> PlanRefinement(const Acquisition& acquisition,
                                                  std::span<const ops::Device* const> devices,
                                                  Arrival arrival) {
   if (const auto* const second = std::get_if<SecondPassSettings>(&settings)) {
+    if (second->complete_rows) {
+      ISO_RETURN_IF_ERROR(ValidateSecondPassSettings(*second));
+      return MakeDetruncationPlan(acquisition, grid, fdk, registry, devices, arrival);
+    }
     return MakeSecondPassPlan(acquisition, grid, fdk, *second, registry, devices, arrival);
   }
   if (const auto* const gated = std::get_if<GatedSettings>(&settings)) {
@@ -35,6 +40,9 @@ absl::StatusOr<std::unique_ptr<Refinement>> NewRefinement(const AnyRefinementPla
                                                           std::span<ops::Device* const> devices) {
   if (const auto* const second = std::get_if<SecondPassPlan>(&plan)) {
     return NewSecondPass(*second, registry, devices);
+  }
+  if (const auto* const completed = std::get_if<DetruncationPlan>(&plan)) {
+    return NewDetruncation(*completed, registry, devices);
   }
   if (const auto* const gated = std::get_if<GatedPlan>(&plan)) {
     return NewGatedVolume(*gated, registry, devices);

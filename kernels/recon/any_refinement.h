@@ -1,5 +1,5 @@
-// Refinements of any kind, for who drives them without asking which: iterations, a second pass, or
-// a volume of one phase.
+// Refinements of any kind, for who drives them without asking which: iterations, a second pass,
+// completed rows, or a volume of one phase.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "kernels/recon/detruncation/detruncation_plan.h"
 #include "kernels/recon/gating/gated_plan.h"
 #include "kernels/recon/iterative/plan.h"
 #include "kernels/recon/iterative/refinement.h"
@@ -16,9 +17,9 @@
 namespace isocenter::recon {
 
 using RefinementSettings = std::variant<IterativeSettings, SecondPassSettings, GatedSettings>;
-using AnyRefinementPlan = std::variant<RefinementPlan, SecondPassPlan, GatedPlan>;
+using AnyRefinementPlan = std::variant<RefinementPlan, SecondPassPlan, DetruncationPlan, GatedPlan>;
 
-/// MakeRefinementPlan, MakeSecondPassPlan or MakeGatedPlan. Errors: theirs.
+/// MakeRefinementPlan, MakeSecondPassPlan, MakeDetruncationPlan or MakeGatedPlan. Errors: theirs.
 absl::StatusOr<AnyRefinementPlan> PlanRefinement(const Acquisition& acquisition,
                                                  const VolumeGrid& grid, const FdkSettings& fdk,
                                                  const RefinementSettings& settings,
@@ -28,7 +29,7 @@ absl::StatusOr<AnyRefinementPlan> PlanRefinement(const Acquisition& acquisition,
 const RefinementBasis& BasisOf(const AnyRefinementPlan& plan);
 std::string PlanTextOf(const AnyRefinementPlan& plan);
 
-/// Refinement::Create, NewSecondPass or NewGatedVolume, with what these demand.
+/// Refinement::Create, NewSecondPass, NewDetruncation or NewGatedVolume, with what these demand.
 absl::StatusOr<std::unique_ptr<Refinement>> NewRefinement(const AnyRefinementPlan& plan,
                                                           const ops::Registry& registry,
                                                           std::span<ops::Device* const> devices);

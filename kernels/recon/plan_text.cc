@@ -242,7 +242,7 @@ std::string PlanText(const DetruncationPlan& plan) {
                       absl::StrFormat("\nvoxel updates: %.6g\n", plan.voxel_updates),
                       Memory("memory of a device", plan.device_parts),
                       Memory("host memory", plan.host_parts),
-                      "without completing: ", PlanText(*plan.warm_start));
+                      "begins with: ", PlanText(*plan.warm_start));
 }
 
 std::string PlanText(const GatedPlan& plan) {

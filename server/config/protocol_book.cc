@@ -49,6 +49,14 @@ constexpr char kBuiltIn[] = R"pb(
     corrections { truncation: TRUNCATION_CYLINDER }
   }
   protocol {
+    name: "fdk_then_completed_rows"
+    description: "As fdk_truncated, then cut rows go on as a model of what all frames see: trunks wider than the detector."
+    filter_window: FILTER_WINDOW_HANN
+    filter_cutoff: 0.8
+    corrections { truncation: TRUNCATION_CYLINDER }
+    refinement { second_pass { complete_rows: true } }
+  }
+  protocol {
     name: "fdk_then_ossart"
     description: "As fdk_smooth, then ordered-subset SART: cone-beam artefacts and streaks of sparse or short arcs."
     filter_window: FILTER_WINDOW_HANN

@@ -31,7 +31,7 @@ struct Protocol {
 };
 
 /// Protocols that exist without any configuration: fdk, fdk_fast, fdk_sharp, fdk_smooth,
-/// fdk_truncated, fdk_then_ossart, fdk_then_pwls_tv, fdk_then_asd_pocs.
+/// fdk_truncated, fdk_then_completed_rows, fdk_then_ossart, fdk_then_pwls_tv, fdk_then_asd_pocs.
 std::vector<v1::ReconstructionProtocol> BuiltInProtocols();
 
 /// Resolves defaults and translates: an entry of the configuration, or what a spooled job brings

@@ -99,16 +99,18 @@ absl::Status CheckAloneButForDeadline(const v1::Refinement& refinement) {
 
 absl::StatusOr<recon::SecondPassSettings> SecondPassFromProto(const v1::SecondPass& second_pass) {
   if (!second_pass.metal() && !second_pass.bone() && !second_pass.scatter() &&
-      !second_pass.cone_beam() && !second_pass.motion() && !second_pass.self_calibrate()) {
+      !second_pass.cone_beam() && !second_pass.motion() && !second_pass.self_calibrate() &&
+      !second_pass.complete_rows()) {
     return Illegal("second_pass", "for nothing",
-                   "metal, bone, scatter, cone_beam or several of them, or motion or "
-                   "self_calibrate alone");
+                   "metal, bone, scatter, cone_beam or several of them, or motion, "
+                   "self_calibrate or complete_rows alone");
   }
   recon::SecondPassSettings settings{.scatter = second_pass.scatter(),
                                      .bone = second_pass.bone(),
                                      .cone_beam = second_pass.cone_beam(),
                                      .motion = second_pass.motion(),
-                                     .self_calibrate = second_pass.self_calibrate()};
+                                     .self_calibrate = second_pass.self_calibrate(),
+                                     .complete_rows = second_pass.complete_rows()};
   const std::string& reference = second_pass.reference_job_id();
   if (!reference.empty() && !second_pass.self_calibrate()) {
     return Illegal("second_pass.reference_job_id", absl::StrCat("'", reference, "'"),

@@ -30,6 +30,7 @@ http::RefinementOffer OfferOf(const v1::ReconstructionProtocol& protocol) {
                                               .cone_beam = second_pass.cone_beam(),
                                               .motion = second_pass.motion(),
                                               .self_calibrate = second_pass.self_calibrate(),
+                                              .complete_rows = second_pass.complete_rows(),
                                               .reference_job_id = std::nullopt};
     return offer;
   }

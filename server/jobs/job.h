@@ -271,7 +271,7 @@ struct IterationReport {
 /// What a second reconstruction corrects for.
 struct SecondPassFacts {
   bool metal = false, bone = false, scatter = false, cone_beam = false, motion = false;
-  bool self_calibrate = false;
+  bool self_calibrate = false, complete_rows = false;
   std::optional<std::string> reference_job_id;  // whose volume is held beside the frames
 };
 

@@ -175,6 +175,7 @@ void VisitMembers(const Visitor& visit, Is<SecondPassFacts> auto& s) {
   visit("motion", s.motion, {.place = 5});
   visit("self_calibrate", s.self_calibrate, {.place = 6});
   visit("reference_job_id", s.reference_job_id, {.place = 7});
+  visit("complete_rows", s.complete_rows, {.place = 8});
 }
 
 template <class Visitor>

@@ -28,14 +28,16 @@ jobs::RefinementFacts FactsOf(const recon::RefinementSettings& settings) {
     return {.algorithm = absl::StrCat(
                 "second_pass", second->metal ? "_metal" : "", second->bone ? "_bone" : "",
                 second->scatter ? "_scatter" : "", second->cone_beam ? "_cone_beam" : "",
-                second->motion ? "_motion" : "", second->self_calibrate ? "_self_calibrate" : ""),
+                second->motion ? "_motion" : "", second->self_calibrate ? "_self_calibrate" : "",
+                second->complete_rows ? "_complete_rows" : ""),
             .projector = std::string(ops::ProjectorName(recon::kSecondPassProjector)),
             .second_pass = jobs::SecondPassFacts{.metal = second->metal.has_value(),
                                                  .bone = second->bone,
                                                  .scatter = second->scatter,
                                                  .cone_beam = second->cone_beam,
                                                  .motion = second->motion,
-                                                 .self_calibrate = second->self_calibrate}};
+                                                 .self_calibrate = second->self_calibrate,
+                                                 .complete_rows = second->complete_rows}};
   }
   const recon::IterativeSettings* const iterative = IterationsIn(settings);
   if (iterative == nullptr) return {.algorithm = "fdk"};  // of one phase
@@ -113,6 +115,12 @@ bool IsOfTheFrames(jobs::WarningKind kind) {
   return true;
 }
 
+/// What is wrong with a volume of the source's frames is not wrong with this one.
+bool Mends(const jobs::RefinementFacts& refinement, jobs::WarningKind kind) {
+  return kind == jobs::WarningKind::kCutObject && refinement.second_pass &&
+         refinement.second_pass->complete_rows;
+}
+
 jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
                            const jobs::StoredSeries& stored, const RefinementRequest& request,
                            absl::Time now) {
@@ -147,7 +155,8 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
   job.progress.iterations_total = IterationsOf(request.settings);
   for (const jobs::JobWarning& warning : source.warnings) {
     // Some room is left for warnings of its own.
-    if (!IsOfTheFrames(warning.kind) || job.warnings.size() >= jobs::Job::kMostWarnings / 2) {
+    if (!IsOfTheFrames(warning.kind) || Mends(job.refinement, warning.kind) ||
+        job.warnings.size() >= jobs::Job::kMostWarnings / 2) {
       continue;
     }
     job.warnings.push_back(warning);

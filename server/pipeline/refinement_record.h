@@ -15,7 +15,8 @@ namespace isocenter::pipeline {
 bool IsOfTheFrames(jobs::WarningKind kind);
 
 /// A new refinement of `source`, which is or is about to be completed with `stored`: of the same
-/// patient, study, grid and position in the scanner, with its warnings of the frames.
+/// patient, study, grid and position in the scanner, with its warnings of the frames,
+/// but that they are cut where rows are completed.
 jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
                            const jobs::StoredSeries& stored, const RefinementRequest& request,
                            absl::Time now);

@@ -322,6 +322,22 @@ TEST_F(RefineTest, ASecondPassThatLooksForTheDetector) {
                                          "legal is one of them"}));
 }
 
+TEST_F(RefineTest, ASecondPassThatCompletesRows) {
+  const std::string source = CompletedJob();
+  v1::RefineJobRequest request = SecondPass(source, "", false, false);
+  request.mutable_second_pass()->set_complete_rows(true);
+  v1::Job accepted;
+  const grpc::Status status = Refine(request, &accepted);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  const v1::Job job = Completed(accepted.job_id());
+  EXPECT_TRUE(job.second_pass().complete_rows());
+  EXPECT_THAT(job.finding(), ElementsAre(HasSubstr("truncation: ")));
+
+  request.mutable_second_pass()->set_bone(true);
+  EXPECT_THAT(Refusal(request), Invalid({"refinement.second_pass: complete_rows is set with bone",
+                                         "legal is one of them"}));
+}
+
 // The job is in the recipe, which outlives a restart, and not in the protocol.
 TEST_F(RefineTest, AnEarlierVolumeIsHeldBesideTheFrames) {
   const std::string earlier = CompletedJob(), source = CompletedJob();

@@ -72,9 +72,10 @@ TEST_F(ServiceTest, ProtocolsAreListedAndDescribed) {
     names.push_back(protocol.name());
     EXPECT_FALSE(protocol.description().empty()) << protocol.name();
   }
-  EXPECT_THAT(names, ::testing::ElementsAre("fdk", "fdk_fast", "fdk_sharp", "fdk_smooth",
-                                            "fdk_then_asd_pocs", "fdk_then_ossart",
-                                            "fdk_then_pwls_tv", "fdk_truncated"));
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("fdk", "fdk_fast", "fdk_sharp", "fdk_smooth",
+                                     "fdk_then_asd_pocs", "fdk_then_completed_rows",
+                                     "fdk_then_ossart", "fdk_then_pwls_tv", "fdk_truncated"));
   EXPECT_EQ(list.default_protocol(), "fdk");
 
   grpc::ClientContext smooth_context;

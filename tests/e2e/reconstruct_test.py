@@ -173,6 +173,30 @@ class ReconstructTest(support.ServiceTest):
         self.assertNotEqual(told["result"]["series_instance_uid"], source["result"]["series_instance_uid"])
         self.assertIn("event=job_finding", service.process.output())
 
+    def test_rows_that_the_detector_cuts_are_completed(self):
+        service = self.service()
+        bundle = self.folder / "cut"
+        isocenter.must(
+            *("simulate", "--phantom", "thorax", "--frames", "60", "--arc-deg", "354", "--detector", "64x24", "--pitch-mm", "4", "--out", bundle),
+        )
+        job = isocenter.json_of("stream", bundle, "--server", service.grpc, *support.GRID)["job_id"]
+        self.assertIn("cut_object", isocenter.json_of("watch", job, "--server", service.grpc)["warning_kinds"])
+        refined = isocenter.must("refine", job, "--complete-rows", "--server", service.grpc).split()[1]
+        # The service is killed while it works.
+        self.await_refining(service, refined)
+        service.kill()
+        service.start()
+        told = isocenter.json_of("watch", refined, "--server", service.grpc)
+        self.assertTrue(told["second_pass"]["complete_rows"])
+        self.assertNotIn("cut_object", told["warning_kinds"])
+        file = self.folder / "completed.mha"
+        report = isocenter.json_of("reconstruct", bundle, "--complete-rows", "--backend", "cpu", *support.GRID, "--out", file)
+        second = self.fetch_voxels(service, refined)
+        self.assertTrue(second == file.read_bytes().partition(b"ElementDataFile = LOCAL\n")[2], "other bits than on files")
+        self.assertFalse(second == self.fetch_voxels(service, job), "nothing was completed")
+        self.assertEqual(told["findings"], report["findings"])
+        self.assertIn("rows go on as a model of what is beyond them", told["findings"][0])
+
     def test_a_detector_that_was_elsewhere_is_found(self):
         service = self.service()
         matrices, off = self.folder / "true.csv", self.folder / "off.csv"

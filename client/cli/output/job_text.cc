@@ -73,6 +73,7 @@ std::string SecondPassText(const v1::SecondPass& second_pass) {
   if (second_pass.cone_beam()) against.push_back("the cone-beam artefact");
   if (second_pass.motion()) against.push_back("motion");
   if (second_pass.self_calibrate()) against.push_back("a detector elsewhere");
+  if (second_pass.complete_rows()) against.push_back("rows that the detector cuts");
   const std::string& reference = second_pass.reference_job_id();
   return absl::StrCat("second pass against ", absl::StrJoin(against, " and "),
                       reference.empty() ? "" : absl::StrCat(", by the volume of job ", reference));
@@ -186,7 +187,8 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
                              {"scatter", job.second_pass().scatter()},
                              {"cone_beam", job.second_pass().cone_beam()},
                              {"motion", job.second_pass().motion()},
-                             {"self_calibrate", job.second_pass().self_calibrate()}};
+                             {"self_calibrate", job.second_pass().self_calibrate()},
+                             {"complete_rows", job.second_pass().complete_rows()}};
       if (const std::string& reference = job.second_pass().reference_job_id(); !reference.empty()) {
         json["second_pass"]["reference_job_id"] = reference;
       }

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/share_text.h"
 #include "kernels/base/status_macros.h"
@@ -12,10 +15,11 @@
 #include "kernels/ops/check.h"
 #include "kernels/recon/detruncation/extended_row.h"
 #include "kernels/recon/detruncation/outside_model.h"
-#include "kernels/recon/iterative/refinement.h"
-#include "kernels/recon/line_converter.h"
+#include "kernels/recon/detruncation/row_completer.h"
 #include "kernels/recon/reconstructor.h"
-#include "kernels/recon/second_pass/plan.h"
+#include "kernels/recon/second_pass/line_store.h"
+#include "kernels/recon/second_pass/reconstruct_twice.h"
+#include "kernels/recon/second_pass/staged_copies.h"
 #include "kernels/recon/second_pass/volume_memory.h"
 
 namespace isocenter::recon {
@@ -23,76 +27,142 @@ namespace {
 
 constexpr double kCutLine = 0.2;  // a line integral that no air has
 constexpr double kReach = 0.98;   // of the model's grid, the radius that extended rows fill
-// What is measured at a row's end, beside what the model has there, fades out beyond it.
-constexpr int kEndColumns = 3;
-constexpr double kFadeMm = 8;
 
 Shape3 FramesOf(const Acquisition& acquisition, int64_t views) {
   return {views, acquisition.detector.rows, acquisition.detector.columns};
 }
 
-class Detruncation {
+class Detruncation final : public Refinement {
  public:
+  static absl::StatusOr<std::unique_ptr<Refinement>> Create(const DetruncationPlan& plan,
+                                                            const ops::Registry& registry,
+                                                            std::span<ops::Device* const> devices);
+
+  absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
+                    std::span<const float> doses) override;
+  absl::Status Start(HostView3<const float> hounsfield) override;
+  absl::StatusOr<bool> Step() override;
+  std::span<const IterationReport> reports() const override { return {}; }
+  double progress() const override {
+    return readable() ? 1 : std::min(1.0, updates_ / plan_.voxel_updates);
+  }
+  bool readable() const override { return started_ && stages_.empty(); }
+  absl::Status Read(HostView3<float> hounsfield) override;
+  std::vector<std::string> findings() const override;
+  absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
+
+ private:
+  /// Does the next part; true when the stage has ended.
+  using Stage = absl::StatusOr<bool> (Detruncation::*)();
+
   Detruncation(const DetruncationPlan& plan, const ops::Registry& registry,
                std::span<ops::Device* const> devices)
       : plan_(plan),
         registry_(registry),
-        devices_(devices),
-        threads_(std::max(1, devices[0]->limits().threads)) {}
+        devices_(devices.begin(), devices.end()),
+        // Half of the host's, so that others find some.
+        threads_(std::max(1, devices[0]->limits().threads / 2)) {}
 
-  absl::Status TakeFrames(const ops::RawFrames& frames, std::span<const float> doses);
   /// Of the rows' ends, the share that lies inside of the object.
   double CutEnds() const;
-  absl::Status MakeModel();
-  absl::Status Reconstruct(HostView3<float> volume);
+  void ExtendRows();
+  absl::StatusOr<bool> ReconstructExtended();
+  absl::StatusOr<bool> GiveBinnedRows();
+  absl::StatusOr<bool> RefineModel();
+  absl::StatusOr<bool> ReconstructCompleted();
 
- private:
-  HostView3<float> Lines(int first, int views) {
-    const Shape3 all = FramesOf(plan_.acquisition, plan_.views());
-    return HostView3<float>(reinterpret_cast<float*>(lines_->data()), all).slices(first, views);
+  /// The next chunk of the reconstruction, then its volume; true when that is there.
+  absl::StatusOr<bool> Reconstruct(
+      const ReconstructionPlan& plan,
+      const std::function<absl::StatusOr<HostView3<const float>>(const Chunk&)>& lines,
+      HostView3<float> volume);
+  std::span<const ProjectionMatrix> Of(const Trajectory& matrices, const Chunk& chunk) const {
+    return std::span(matrices).subspan(chunk.first_view, chunk.views);
   }
-  std::vector<float> ExtendedRows();
-  absl::Status BeginCompleting();
-  absl::Status Complete(const Chunk& chunk, HostView3<float> completed);
-  void JoinRow(std::span<const float> measured, std::span<float> completed) const;
+  absl::Status CollectTrace();
 
   const DetruncationPlan& plan_;
   const ops::Registry& registry_;
-  const std::span<ops::Device* const> devices_;
+  const std::vector<ops::Device*> devices_;
   ThreadPool threads_;
-  std::unique_ptr<ops::HostMemory> lines_;
-  std::vector<float> binned_;          // [view][v][u]
+  std::unique_ptr<LineStore> store_;
+  std::vector<float> binned_;           // [view][v][u]
+  std::optional<VolumeMemory> volume_;  // HU
+  bool started_ = false;
+  double cut_ = 0;  // CutEnds
+  std::deque<Stage> stages_;
+  double updates_ = 0;  // of plan_.voxel_updates
+  std::vector<DeviceSpan> trace_;
+  // From Start on, where rows are cut; matrices are those that the frames have.
+  Trajectory binned_matrices_, extended_matrices_, completed_matrices_;
+  std::vector<float> extended_;        // [view][v][u], until they have been reconstructed
   std::optional<VolumeMemory> model_;  // HU, then 1/mm
-  // While rows are completed:
-  std::unique_ptr<ops::Session> session_;  // before all that lives in it
-  std::unique_ptr<ops::VolumeBuffer> volume_;
-  std::unique_ptr<ops::ProjectionStack> projections_;
-  std::unique_ptr<ops::ForwardProject> project_;
-  std::unique_ptr<ops::Arithmetic> arithmetic_;
+  std::unique_ptr<Reconstructor> reconstructor_;
+  std::unique_ptr<Refinement> pass_;  // of the model
+  int view_ = 0;                      // the next one that pass_ is given
+  std::unique_ptr<RowCompleter> completer_;
+  std::vector<float> completed_;  // of a chunk
 };
 
-absl::Status Detruncation::TakeFrames(const ops::RawFrames& frames, std::span<const float> doses) {
-  ops::Device& device = *devices_[0];
-  const Acquisition& acquisition = plan_.acquisition;
-  ISO_ASSIGN_OR_RETURN(lines_, device.NewHostMemory(FramesOf(acquisition, plan_.views()).count() *
-                                                    static_cast<int64_t>(sizeof(float))));
-  ISO_ASSIGN_OR_RETURN(const auto session, device.NewSession());
-  ISO_ASSIGN_OR_RETURN(const auto converter,
-                       LineConverter::Create(acquisition, {0, acquisition.detector.rows},
-                                             plan_.chunk_views, registry_, *session));
-  for (int view = 0; view < plan_.views(); view += plan_.chunk_views) {
-    const int count = std::min(plan_.chunk_views, plan_.views() - view);
-    ISO_RETURN_IF_ERROR(
-        converter->Run(frames.views(view, count), DosesOf(doses, view, count), Lines(view, count)));
-  }
+absl::StatusOr<std::unique_ptr<Refinement>> Detruncation::Create(
+    const DetruncationPlan& plan, const ops::Registry& registry,
+    std::span<ops::Device* const> devices) {
+  std::unique_ptr<Detruncation> self(new Detruncation(plan, registry, devices));
+  ops::Device& device = *devices[0];
+  ISO_ASSIGN_OR_RETURN(self->store_, LineStore::Create(plan, &plan.acquisition, registry, device));
+  ISO_ASSIGN_OR_RETURN(self->volume_, VolumeMemory::Create(plan.grid, &device));
+  self->binned_.resize(FramesOf(plan.model.acquisition, plan.views()).count());
+  return self;
+}
+
+absl::Status Detruncation::Push(const ops::RawFrames& frames,
+                                std::span<const ProjectionMatrix> measured,
+                                std::span<const float> doses) {
+  const int first = store_->views();
+  ISO_RETURN_IF_ERROR(store_->Push(frames, measured, doses));
   const Detector& binned = plan_.model.acquisition.detector;
   const size_t pixels = size_t(binned.columns) * binned.rows;
-  binned_.resize(pixels * plan_.views());
-  threads_.ParallelFor(plan_.views(), [&](int64_t view, int) {
-    BinFrame(plan_.bins, binned, Lines(static_cast<int>(view), 1),
+  threads_.ParallelFor(store_->views() - first, [&](int64_t i, int) {
+    const int view = first + static_cast<int>(i);
+    BinFrame(plan_.bins, binned, store_->Lines(view, 1),
              std::span(binned_).subspan(view * pixels, pixels));
   });
   return absl::OkStatus();
+}
+
+absl::Status Detruncation::Start(HostView3<const float> hounsfield) {
+  if (started_) return absl::FailedPreconditionError("rows are completed already");
+  if (store_->views() < plan_.views()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("only ", store_->views(), " of ", plan_.views(), " frames have been pushed"));
+  }
+  ISO_RETURN_IF_ERROR(
+      ops::CheckSameShape("the first volume", hounsfield.shape(), plan_.grid.shape()));
+  ISO_RETURN_IF_ERROR(CopyFinite(hounsfield, threads_, volume_->view()));
+  store_->Close();
+  started_ = true;
+  cut_ = CutEnds();
+  if (cut_ < kLeastCutEnds) return absl::OkStatus();
+  for (const ProjectionMatrix& matrix : store_->Matrices(0, plan_.views())) {
+    binned_matrices_.push_back(Binned(matrix, plan_.bins));
+    extended_matrices_.push_back(Widened(binned_matrices_.back(), plan_.more_binned));
+    completed_matrices_.push_back(Widened(matrix, plan_.more_columns));
+  }
+  ISO_ASSIGN_OR_RETURN(model_, VolumeMemory::Create(plan_.model.grid, nullptr));
+  stages_ = {&Detruncation::ReconstructExtended};
+  for (int pass = 0; pass < kModelPasses; ++pass) {
+    stages_.insert(stages_.end(), {&Detruncation::GiveBinnedRows, &Detruncation::RefineModel});
+  }
+  stages_.push_back(&Detruncation::ReconstructCompleted);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Detruncation::Step() {
+  if (!started_) return absl::FailedPreconditionError("completing rows has not started");
+  if (stages_.empty()) return true;
+  ISO_ASSIGN_OR_RETURN(const bool ended, (this->*stages_.front())());
+  if (ended) stages_.pop_front();
+  return stages_.empty();
 }
 
 double Detruncation::CutEnds() const {
@@ -105,12 +175,12 @@ double Detruncation::CutEnds() const {
 }
 
 // As the ramp filter sees rows: weighted with the cosine of their rays' angles.
-std::vector<float> Detruncation::ExtendedRows() {
+void Detruncation::ExtendRows() {
   const Detector& narrow = plan_.model.acquisition.detector;
   const Detector& wide = plan_.start.acquisition.detector;
-  std::vector<float> extended(FramesOf(plan_.start.acquisition, plan_.views()).count());
+  extended_.resize(FramesOf(plan_.start.acquisition, plan_.views()).count());
   threads_.ParallelFor(plan_.views(), [&](int64_t view, int) {
-    const auto camera = Decompose(plan_.start.acquisition.trajectory[view]);
+    const auto camera = Decompose(extended_matrices_[view]);
     std::vector<double> row(narrow.columns), longer(wide.columns), cosine(wide.columns);
     for (int v = 0; v < narrow.rows; ++v) {
       const int64_t at = view * narrow.rows + v;
@@ -123,132 +193,160 @@ std::vector<float> Detruncation::ExtendedRows() {
       }
       ExtendRow(row, longer);
       for (int u = 0; u < wide.columns; ++u) {
-        extended[at * wide.columns + u] = static_cast<float>(longer[u] / cosine[u]);
+        extended_[at * wide.columns + u] = static_cast<float>(longer[u] / cosine[u]);
       }
     }
   });
-  return extended;
 }
 
-absl::Status Detruncation::MakeModel() {
-  const VolumeGrid& grid = plan_.model.grid;
-  ISO_ASSIGN_OR_RETURN(model_, VolumeMemory::Create(grid, nullptr));
-  const HostView3<float> model = model_->view();
-  {
-    const std::vector<float> extended = ExtendedRows();
-    ISO_ASSIGN_OR_RETURN(const auto first, Reconstructor::Create(plan_.start, registry_, devices_));
-    const HostView3<const float> lines(extended.data(),
-                                       FramesOf(plan_.start.acquisition, plan_.views()));
-    ISO_RETURN_IF_ERROR(first->Run({.line_integrals = lines}, model, {}));
+absl::StatusOr<bool> Detruncation::Reconstruct(
+    const ReconstructionPlan& plan,
+    const std::function<absl::StatusOr<HostView3<const float>>(const Chunk&)>& lines,
+    HostView3<float> volume) {
+  if (reconstructor_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(plan, registry_, devices_));
   }
-  Bound(grid, kReach * grid.spacing.x * grid.nx / 2, threads_, model);
+  const auto next = static_cast<size_t>(reconstructor_->next_chunk());
+  if (next < plan.chunks.size()) {
+    const Chunk& chunk = plan.chunks[next];
+    ISO_ASSIGN_OR_RETURN(const HostView3<const float> given, lines(chunk));
+    const Trajectory& matrices = &plan == &plan_.start ? extended_matrices_ : completed_matrices_;
+    ISO_RETURN_IF_ERROR(reconstructor_->Push({.line_integrals = given}, Of(matrices, chunk)));
+    updates_ += plan.voxel_updates * chunk.views / plan_.views();
+    return false;
+  }
+  ISO_ASSIGN_OR_RETURN(const bool all_started, reconstructor_->FinishStep(volume, nullptr));
+  if (!all_started) return false;
+  ISO_RETURN_IF_ERROR(reconstructor_->AwaitFinish());
+  ISO_RETURN_IF_ERROR(CollectTrace());
+  reconstructor_.reset();
+  return true;
+}
+
+absl::StatusOr<bool> Detruncation::ReconstructExtended() {
+  if (extended_.empty()) ExtendRows();
+  const HostView3<const float> lines(extended_.data(),
+                                     FramesOf(plan_.start.acquisition, plan_.views()));
+  ISO_ASSIGN_OR_RETURN(const bool done, Reconstruct(
+                                            plan_.start,
+                                            [&](const Chunk& chunk) {
+                                              return lines.slices(chunk.first_view, chunk.views);
+                                            },
+                                            model_->view()));
+  if (!done) return false;
+  std::vector<float>().swap(extended_);
+  const VolumeGrid& grid = plan_.model.grid;
+  Bound(grid, kReach * grid.spacing.x * grid.nx / 2, threads_, model_->view());
+  return true;
+}
+
+absl::StatusOr<bool> Detruncation::GiveBinnedRows() {
+  if (pass_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(pass_, Refinement::Create(plan_.model, registry_, devices_));
+    view_ = 0;
+  }
   const HostView3<const float> lines(binned_.data(),
                                      FramesOf(plan_.model.acquisition, plan_.views()));
-  for (int pass = 0; pass < kModelPasses; ++pass) {
-    if (pass > 0) LeanToTissue(grid, plan_.known_radius_mm, threads_, model);
-    ISO_RETURN_IF_ERROR(
-        RefineFrom(model, plan_.model, registry_, devices_, {.line_integrals = lines}, model)
-            .status());
+  const Chunk chunk{.first_view = view_,
+                    .views = std::min(plan_.model.chunk_views, plan_.views() - view_)};
+  ISO_RETURN_IF_ERROR(pass_->Push({.line_integrals = lines.slices(view_, chunk.views)},
+                                  Of(binned_matrices_, chunk)));
+  view_ += chunk.views;
+  if (view_ < plan_.views()) return false;
+  ISO_RETURN_IF_ERROR(pass_->Start(model_->view()));
+  return true;
+}
+
+absl::StatusOr<bool> Detruncation::RefineModel() {
+  const double before = pass_->progress();
+  ISO_ASSIGN_OR_RETURN(const bool done, pass_->Step());
+  updates_ += plan_.model.voxel_updates * (pass_->progress() - before);
+  if (!done) return false;
+  ISO_RETURN_IF_ERROR(pass_->Read(model_->view()));
+  ISO_RETURN_IF_ERROR(CollectTrace());
+  pass_.reset();
+  const bool last = stages_.size() == 2;  // and what completes rows
+  if (!last) {
+    LeanToTissue(plan_.model.grid, plan_.known_radius_mm, threads_, model_->view());
+    return true;
   }
-  for (float& voxel : model.span()) {
+  for (float& voxel : model_->view().span()) {
     voxel = static_cast<float>(ops::AttenuationOf(plan_.model.hounsfield, voxel));
   }
-  return absl::OkStatus();
+  return true;
 }
 
-absl::Status Detruncation::BeginCompleting() {
-  ISO_ASSIGN_OR_RETURN(session_, devices_[0]->NewSession());
-  ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,
-                       SecondPassMethods::Find(registry_, session_->backend()));
-  ISO_ASSIGN_OR_RETURN(volume_, session_->NewVolume(plan_.model.grid));
-  ISO_ASSIGN_OR_RETURN(
-      projections_,
-      session_->NewProjectionStack(FramesOf(plan_.again.acquisition, LargestChunk(plan_.again)),
-                                   ops::StackUse::kProjections));
-  ISO_ASSIGN_OR_RETURN(project_, methods.project(*session_));
-  ISO_ASSIGN_OR_RETURN(arithmetic_, methods.arithmetic(*session_));
-  return volume_->Upload(0, model_->view());
-}
-
-void Detruncation::JoinRow(std::span<const float> measured, std::span<float> completed) const {
-  const int more = plan_.more_columns, columns = static_cast<int>(measured.size());
-  const double fade_px = kFadeMm * columns / (2 * plan_.known_radius_mm);
-  const int ends = std::min(kEndColumns, columns);
-  for (const int side : {-1, 1}) {
-    const int edge = side < 0 ? 0 : columns - 1;
-    double missed = 0;
-    for (int k = 0; k < ends; ++k) {
-      const int u = edge - side * k;
-      missed += (measured[u] - completed[more + u]) / ends;
-    }
-    for (int k = 1; k <= more; ++k) {
-      float& beyond = completed[more + edge + side * k];
-      beyond = static_cast<float>(std::max(0.0, beyond + missed * std::exp(-(k - 1) / fade_px)));
-    }
+absl::StatusOr<bool> Detruncation::ReconstructCompleted() {
+  if (completer_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(completer_,
+                         RowCompleter::Create(plan_, registry_, *devices_[0], model_->view()));
+    completed_.resize(FramesOf(plan_.again.acquisition, LargestChunk(plan_.again)).count());
   }
-  std::copy(measured.begin(), measured.end(), completed.begin() + more);
+  const auto complete = [&](const Chunk& chunk) -> absl::StatusOr<HostView3<const float>> {
+    const HostView3<float> rows(completed_.data(), FramesOf(plan_.again.acquisition, chunk.views));
+    ISO_RETURN_IF_ERROR(completer_->Run(Of(completed_matrices_, chunk),
+                                        store_->Lines(chunk.first_view, chunk.views), threads_,
+                                        rows));
+    return HostView3<const float>(rows);
+  };
+  return Reconstruct(plan_.again, complete, volume_->view());
 }
 
-absl::Status Detruncation::Complete(const Chunk& chunk, HostView3<float> completed) {
-  const std::span matrices =
-      std::span(plan_.again.acquisition.trajectory).subspan(chunk.first_view, chunk.views);
-  ISO_RETURN_IF_ERROR(projections_->Reshape(completed.shape()));
-  ISO_RETURN_IF_ERROR(arithmetic_->Fill(0, *projections_));
-  ISO_RETURN_IF_ERROR(project_->Run(matrices, *volume_, *projections_));
-  ISO_RETURN_IF_ERROR(projections_->Download(0, completed));
-  const HostView3<float> lines = Lines(chunk.first_view, chunk.views);
-  const size_t narrow = plan_.acquisition.detector.columns;
-  const size_t wide = plan_.again.acquisition.detector.columns;
-  threads_.ParallelFor(int64_t{chunk.views} * plan_.acquisition.detector.rows, [&](int64_t row,
-                                                                                   int) {
-    JoinRow(lines.span().subspan(row * narrow, narrow), completed.span().subspan(row * wide, wide));
+absl::Status Detruncation::Read(HostView3<float> hounsfield) {
+  if (!readable()) return absl::FailedPreconditionError("completing rows has not ended");
+  ISO_RETURN_IF_ERROR(
+      ops::CheckSameShape("the volume's slices", hounsfield.shape(), plan_.grid.shape()));
+  threads_.ParallelFor(plan_.grid.nz, [&](int64_t z, int) {
+    const std::span<const float> made = volume_->view().slices(z, 1).span();
+    std::copy(made.begin(), made.end(), hounsfield.slices(z, 1).span().begin());
   });
   return absl::OkStatus();
 }
 
-absl::Status Detruncation::Reconstruct(HostView3<float> volume) {
-  ISO_RETURN_IF_ERROR(BeginCompleting());
-  ISO_ASSIGN_OR_RETURN(const auto again, Reconstructor::Create(plan_.again, registry_, devices_));
-  std::vector<float> rows(FramesOf(plan_.again.acquisition, LargestChunk(plan_.again)).count());
-  for (const Chunk& chunk : plan_.again.chunks) {
-    const HostView3<float> completed(rows.data(), FramesOf(plan_.again.acquisition, chunk.views));
-    ISO_RETURN_IF_ERROR(Complete(chunk, completed));
-    ISO_RETURN_IF_ERROR(again->Push({.line_integrals = HostView3<const float>(completed)}));
-  }
-  for (bool all_started = false; !all_started;) {
-    ISO_ASSIGN_OR_RETURN(all_started, again->FinishStep(volume, nullptr));
-  }
-  return again->AwaitFinish();
+std::vector<std::string> Detruncation::findings() const {
+  if (!readable()) return {};
+  return {absl::StrFormat("truncation: %s of the rows' ends are inside of the object; %s",
+                          ShareText(cut_),
+                          cut_ < kLeastCutEnds ? "nothing was completed"
+                                               : "rows go on as a model of what is beyond them")};
+}
+
+absl::Status Detruncation::CollectTrace() {
+  const auto take = [&](const auto& work) -> absl::Status {
+    if (work == nullptr) return absl::OkStatus();
+    ISO_ASSIGN_OR_RETURN(const std::vector<DeviceSpan> spans, work->TakeTrace());
+    trace_.insert(trace_.end(), spans.begin(), spans.end());
+    return absl::OkStatus();
+  };
+  ISO_RETURN_IF_ERROR(take(reconstructor_));
+  ISO_RETURN_IF_ERROR(take(pass_));
+  if (completer_ == nullptr) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, completer_->timeline().Take());
+  for (const ops::Span& span : spans) trace_.push_back({0, span});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<DeviceSpan>> Detruncation::TakeTrace() {
+  ISO_RETURN_IF_ERROR(CollectTrace());
+  return std::exchange(trace_, {});
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Refinement>> NewDetruncation(const DetruncationPlan& plan,
+                                                            const ops::Registry& registry,
+                                                            std::span<ops::Device* const> devices) {
+  return Detruncation::Create(plan, registry, devices);
+}
 
 absl::Status ReconstructDetruncated(const DetruncationPlan& plan, const ops::Registry& registry,
                                     std::span<ops::Device* const> devices,
                                     const ops::RawFrames& frames, HostView3<float> volume,
                                     std::span<const float> doses,
                                     std::vector<std::string>* findings) {
-  ISO_RETURN_IF_ERROR(
-      ops::CheckSameShape("frames", frames.shape(), FramesOf(plan.acquisition, plan.views())));
-  ISO_RETURN_IF_ERROR(
-      ops::CheckSameShape("the volume's slices", volume.shape(), plan.grid.shape()));
-  ISO_RETURN_IF_ERROR(CheckDoseCount(plan.views(), doses));
-  Detruncation detruncation(plan, registry, devices);
-  ISO_RETURN_IF_ERROR(detruncation.TakeFrames(frames, doses));
-  const double cut = detruncation.CutEnds();
-  const bool completes = cut >= kLeastCutEnds;
-  if (findings != nullptr) {
-    findings->push_back(absl::StrFormat(
-        "truncation: %s of the rows' ends are inside of the object; %s", ShareText(cut),
-        completes ? "rows go on as a model of what is beyond them" : "nothing was completed"));
-  }
-  if (!completes) {
-    ISO_ASSIGN_OR_RETURN(const auto first,
-                         Reconstructor::Create(*plan.warm_start, registry, devices));
-    return first->Run(frames, volume, doses);
-  }
-  ISO_RETURN_IF_ERROR(detruncation.MakeModel());
-  return detruncation.Reconstruct(volume);
+  return ReconstructTwice(
+      plan, [&] { return NewDetruncation(plan, registry, devices); }, registry, devices, frames,
+      volume, doses, findings);
 }
 
 }  // namespace isocenter::recon

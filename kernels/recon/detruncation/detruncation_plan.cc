@@ -99,14 +99,19 @@ absl::Status CountBytes(const ops::Registry& registry, const ops::Device& device
     return int64_t{acquisition.detector.columns} * acquisition.detector.rows * views *
            static_cast<int64_t>(sizeof(float));
   };
-  plan.host_parts = {
+  plan.host_parts = plan.warm_start->host_parts;
+  const MemoryParts beside{
       {"line integrals", bytes(plan.acquisition, plan.views())},
+      {"larger chunks of frames",
+       (MostViewsAtOnce(plan) - LargestChunk(*plan.warm_start)) * FrameBytes(plan.acquisition)},
+      {"volume that is corrected", VolumeBytes(plan.grid)},
       {"binned rows, and extended ones",
        bytes(plan.model.acquisition, plan.views()) + bytes(plan.start.acquisition, plan.views())},
       {"model", 2 * VolumeBytes(plan.model.grid)},
       {"completed rows of a chunk", bytes(plan.again.acquisition, LargestChunk(plan.again))},
-      {"reconstruction", std::max({plan.start.host_bytes, plan.model.host_bytes,
-                                   plan.again.host_bytes, plan.warm_start->host_bytes})}};
+      {"reconstruction",
+       std::max({plan.start.host_bytes, plan.model.host_bytes, plan.again.host_bytes})}};
+  plan.host_parts.insert(plan.host_parts.end(), beside.begin(), beside.end());
   plan.host_bytes = TotalBytes(plan.host_parts);
   return absl::OkStatus();
 }
@@ -119,16 +124,14 @@ ProjectionMatrix Widened(const ProjectionMatrix& matrix, int more) {
   return wide;
 }
 
-absl::StatusOr<DetruncationPlan> MakeDetruncationPlan(const Acquisition& acquisition,
-                                                      const VolumeGrid& grid,
-                                                      const FdkSettings& fdk,
-                                                      const ops::Registry& registry,
-                                                      std::span<const ops::Device* const> devices) {
+absl::StatusOr<DetruncationPlan> MakeDetruncationPlan(
+    const Acquisition& acquisition, const VolumeGrid& grid, const FdkSettings& fdk,
+    const ops::Registry& registry, std::span<const ops::Device* const> devices, Arrival arrival) {
   DetruncationPlan plan;
   plan.acquisition = acquisition;
   plan.grid = grid;
   ISO_ASSIGN_OR_RETURN(plan.warm_start,
-                       MakePlan(acquisition, grid, fdk, registry, devices, Arrival::kComplete));
+                       MakePlan(acquisition, grid, fdk, registry, devices, arrival));
   ISO_ASSIGN_OR_RETURN(const FieldOfView seen,
                        ComputeFieldOfView(acquisition.trajectory, acquisition.detector));
   plan.known_radius_mm = seen.radius_mm;
@@ -157,8 +160,8 @@ absl::StatusOr<DetruncationPlan> MakeDetruncationPlan(const Acquisition& acquisi
   plan.model.hounsfield = plan.start.hounsfield;
   plan.chunk_views = std::min(devices[0]->traits().chunk_views, plan.views());
   plan.methods = plan.model.methods;
-  plan.voxel_updates = plan.warm_start->voxel_updates + plan.again.voxel_updates +
-                       plan.start.voxel_updates + kModelPasses * plan.model.voxel_updates;
+  plan.voxel_updates =
+      plan.again.voxel_updates + plan.start.voxel_updates + kModelPasses * plan.model.voxel_updates;
   ISO_RETURN_IF_ERROR(CountBytes(registry, *devices[0], plan));
   return plan;
 }

@@ -14,8 +14,8 @@ namespace isocenter::recon {
 /// Passes over all views that the model outside of the field of view is made with.
 inline constexpr int kModelPasses = 10;
 
-/// Immutable once made. Its warm_start is of the frames as they are: what is executed where they
-/// are not cut.
+/// Immutable once made. It begins with the volume of the frames as they came, its warm_start; its
+/// voxel_updates are of all that comes after that.
 struct DetruncationPlan : RefinementBasis {
   PixelBins bins;              // of the coarse plans
   int more_columns = 0;        // on either side of the completed rows
@@ -26,14 +26,16 @@ struct DetruncationPlan : RefinementBasis {
   double known_radius_mm = 0;  // around the isocentre: what all views see
 };
 
-/// A pure function of its arguments, as MakePlan, whose devices these are; the frames are there.
+/// A pure function of its arguments, as MakePlan, whose devices and `arrival` (of the first volume)
+/// these are.
 /// Errors: those of MakePlan; INVALID_ARGUMENT (a displaced detector; an arc that is too short for
 /// rows an eighth longer on either side).
 absl::StatusOr<DetruncationPlan> MakeDetruncationPlan(const Acquisition& acquisition,
                                                       const VolumeGrid& grid,
                                                       const FdkSettings& fdk,
                                                       const ops::Registry& registry,
-                                                      std::span<const ops::Device* const> devices);
+                                                      std::span<const ops::Device* const> devices,
+                                                      Arrival arrival = Arrival::kComplete);
 
 /// A matrix for a detector with `more` columns before the first one.
 ProjectionMatrix Widened(const ProjectionMatrix& matrix, int more);

@@ -8,15 +8,16 @@
 
 namespace isocenter::recon {
 
-absl::StatusOr<std::unique_ptr<LineStore>> LineStore::Create(const SecondPassPlan& plan,
+absl::StatusOr<std::unique_ptr<LineStore>> LineStore::Create(const RefinementBasis& plan,
+                                                             const Acquisition* stored,
                                                              const ops::Registry& registry,
                                                              ops::Device& device) {
   std::unique_ptr<LineStore> self(new LineStore(plan));
-  if (!NeedsLines(plan.settings)) return self;
+  if (stored == nullptr) return self;
   const Detector& detector = plan.acquisition.detector;
   ISO_ASSIGN_OR_RETURN(self->session_, device.NewSession());
   ISO_ASSIGN_OR_RETURN(self->converter_,
-                       LineConverter::Create(plan.stored(), {0, detector.rows}, plan.chunk_views,
+                       LineConverter::Create(*stored, {0, detector.rows}, plan.chunk_views,
                                              registry, *self->session_));
   const Shape3 all{plan.views(), detector.rows, detector.columns};
   ISO_ASSIGN_OR_RETURN(self->lines_,

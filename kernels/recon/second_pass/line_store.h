@@ -1,4 +1,4 @@
-// Frames as they come -> line integrals in host memory, which a second pass corrects.
+// Frames as they come -> line integrals in host memory, which a refinement corrects.
 #pragma once
 
 #include <memory>
@@ -7,16 +7,18 @@
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
 #include "kernels/recon/line_converter.h"
-#include "kernels/recon/second_pass/plan.h"
+#include "kernels/recon/refinement_basis.h"
 
 namespace isocenter::recon {
 
-/// Converts frames on one device. Where the plan needs no line integrals, only what matrices the
-/// frames have is kept. Not thread-safe.
+/// Converts frames on one device. Not thread-safe.
 class LineStore {
  public:
-  /// `plan` and `device` must outlive it. Errors: RESOURCE_EXHAUSTED, NOT_FOUND.
-  static absl::StatusOr<std::unique_ptr<LineStore>> Create(const SecondPassPlan& plan,
+  /// `stored`: the plan's acquisition with what is corrected of its frames; null: no line integrals
+  /// are needed, and only what matrices the frames have is kept. `plan` and `device` must outlive
+  /// it. Errors: RESOURCE_EXHAUSTED, NOT_FOUND.
+  static absl::StatusOr<std::unique_ptr<LineStore>> Create(const RefinementBasis& plan,
+                                                           const Acquisition* stored,
                                                            const ops::Registry& registry,
                                                            ops::Device& device);
   int views() const { return next_view_; }
@@ -34,12 +36,12 @@ class LineStore {
   }
 
  private:
-  explicit LineStore(const SecondPassPlan& plan)
+  explicit LineStore(const RefinementBasis& plan)
       : plan_(plan), matrices_(plan.acquisition.trajectory) {}
   absl::Status Check(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
                      std::span<const float> doses) const;
 
-  const SecondPassPlan& plan_;
+  const RefinementBasis& plan_;
   Trajectory matrices_;
   std::unique_ptr<ops::HostMemory> lines_;
   int next_view_ = 0;

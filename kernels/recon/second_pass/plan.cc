@@ -244,10 +244,11 @@ int SweepsOf(const SecondPassSettings& settings) {
   // reconstructions; bone once, for one;
   // stripes are reconstructed without, and so is scatter, whose own volumes are coarse. The
   // cone-beam artefact's is projected and reconstructed, on a coarse grid. Motion and the
-  // detector's place are looked for by the host, and reconstructed once.
+  // detector's place are looked for by the host, and reconstructed once; so are completed rows,
+  // whose model is coarse.
   return (settings.stripes ? 1 : 0) + (settings.scatter ? 1 : 0) + (settings.metal ? 13 : 0) +
          (settings.bone ? 2 : 0) + (settings.cone_beam ? 1 : 0) + (settings.motion ? 1 : 0) +
-         (settings.self_calibrate ? 1 : 0);
+         (settings.self_calibrate ? 1 : 0) + (settings.complete_rows ? 1 : 0);
 }
 
 absl::StatusOr<SecondPassMethods> SecondPassMethods::Find(const ops::Registry& registry,
@@ -280,6 +281,9 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
   if (devices.empty())
     return absl::InvalidArgumentError("there are no devices; legal is 1 or more");
   ISO_RETURN_IF_ERROR(ValidateSecondPassSettings(settings));
+  if (settings.complete_rows) {
+    return absl::InvalidArgumentError("complete_rows is set; legal is MakeDetruncationPlan for it");
+  }
   if (settings.bone) ISO_RETURN_IF_ERROR(CheckBone(acquisition));
   SecondPassPlan plan;
   plan.acquisition = acquisition;

@@ -45,6 +45,11 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
                                                   std::span<const ops::Device* const> devices,
                                                   Arrival arrival = Arrival::kComplete);
 
+/// What frames are to the line integrals that are kept; null: none are.
+inline const Acquisition* LinesOf(const SecondPassPlan& plan) {
+  return NeedsLines(plan.settings) ? &plan.stored() : nullptr;
+}
+
 /// Whether the volume that is corrected is in host memory; else it stays on the first device.
 inline bool KeepsVolume(const SecondPassPlan& plan) {
   return NeedsLines(plan.settings) || !plan.cone_beam || !plan.cone_beam->on_device;

@@ -1,18 +1,19 @@
-// ReconstructTwice: the first volume, then the second pass.
+// The first volume, then what corrects it.
+#include "kernels/recon/second_pass/reconstruct_twice.h"
+
 #include <algorithm>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/check.h"
 #include "kernels/recon/line_converter.h"
 #include "kernels/recon/reconstructor.h"
-#include "kernels/recon/second_pass/second_pass.h"
 
 namespace isocenter::recon {
 
-absl::Status ReconstructTwice(const SecondPassPlan& plan, const ops::Registry& registry,
-                              std::span<ops::Device* const> devices, const ops::RawFrames& frames,
-                              HostView3<float> volume, std::span<const float> doses,
-                              std::vector<std::string>* findings) {
+absl::Status ReconstructTwice(const RefinementBasis& plan, const RefinementMaker& make,
+                              const ops::Registry& registry, std::span<ops::Device* const> devices,
+                              const ops::RawFrames& frames, HostView3<float> volume,
+                              std::span<const float> doses, std::vector<std::string>* findings) {
   const Detector& detector = plan.acquisition.detector;
   ISO_RETURN_IF_ERROR(ops::CheckSameShape("frames", frames.shape(),
                                           Shape3{plan.views(), detector.rows, detector.columns}));
@@ -24,7 +25,7 @@ absl::Status ReconstructTwice(const SecondPassPlan& plan, const ops::Registry& r
                          Reconstructor::Create(*plan.warm_start, registry, devices));
     ISO_RETURN_IF_ERROR(first->Run(frames, volume, doses));
   }
-  ISO_ASSIGN_OR_RETURN(const auto second, NewSecondPass(plan, registry, devices));
+  ISO_ASSIGN_OR_RETURN(const auto second, make());
   for (int view = 0; view < plan.views(); view += plan.chunk_views) {
     const int count = std::min(plan.chunk_views, plan.views() - view);
     ISO_RETURN_IF_ERROR(second->Push(frames.views(view, count), {}, DosesOf(doses, view, count)));

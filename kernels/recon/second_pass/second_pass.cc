@@ -8,6 +8,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/thread_pool.h"
 #include "kernels/ops/check.h"
+#include "kernels/recon/second_pass/reconstruct_twice.h"
 #include "kernels/recon/second_pass/second_pass_stages.h"
 #include "kernels/recon/second_pass/staged_copies.h"
 
@@ -26,7 +27,7 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
     return absl::InvalidArgumentError("there are no devices; legal is 1 or more");
   std::unique_ptr<SecondPass> self(new SecondPass(plan, registry, devices));
   ops::Device& device = *devices[0];
-  ISO_ASSIGN_OR_RETURN(self->store_, LineStore::Create(plan, registry, device));
+  ISO_ASSIGN_OR_RETURN(self->store_, LineStore::Create(plan, LinesOf(plan), registry, device));
   // Without lines nothing is reconstructed into it.
   if (KeepsVolume(plan)) {
     ISO_ASSIGN_OR_RETURN(
@@ -202,6 +203,15 @@ absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& 
                                                           const ops::Registry& registry,
                                                           std::span<ops::Device* const> devices) {
   return SecondPass::Create(plan, registry, devices);
+}
+
+absl::Status ReconstructTwice(const SecondPassPlan& plan, const ops::Registry& registry,
+                              std::span<ops::Device* const> devices, const ops::RawFrames& frames,
+                              HostView3<float> volume, std::span<const float> doses,
+                              std::vector<std::string>* findings) {
+  return ReconstructTwice(
+      plan, [&] { return NewSecondPass(plan, registry, devices); }, registry, devices, frames,
+      volume, doses, findings);
 }
 
 }  // namespace isocenter::recon

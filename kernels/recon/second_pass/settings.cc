@@ -19,6 +19,7 @@ absl::Status CheckRange(absl::string_view field, double value, double low, doubl
 absl::Status CheckAlone(const SecondPassSettings& settings) {
   const char* const alone = settings.motion           ? "motion"
                             : settings.self_calibrate ? "self_calibrate"
+                            : settings.complete_rows  ? "complete_rows"
                                                       : nullptr;
   if (alone == nullptr) return absl::OkStatus();
   for (const auto& [name, given] :
@@ -27,7 +28,8 @@ absl::Status CheckAlone(const SecondPassSettings& settings) {
         {"metal", settings.metal.has_value()},
         {"bone", settings.bone},
         {"cone_beam", settings.cone_beam},
-        {"self_calibrate", settings.motion && settings.self_calibrate}}) {
+        {"self_calibrate", settings.motion && settings.self_calibrate},
+        {"complete_rows", settings.complete_rows && absl::string_view(alone) != "complete_rows"}}) {
     if (!given) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         alone, " is set with ", name, "; legal is one of them, both begin with the frames"));
@@ -41,7 +43,7 @@ absl::Status ValidateSecondPassSettings(const SecondPassSettings& settings) {
   if (!NeedsLines(settings) && !settings.cone_beam) {
     return absl::InvalidArgumentError(
         "a second pass has nothing to correct for; legal are stripes, scatter, metal, bone, "
-        "cone_beam, motion and self_calibrate");
+        "cone_beam, motion, self_calibrate and complete_rows");
   }
   ISO_RETURN_IF_ERROR(CheckAlone(settings));
   if (settings.reference && !settings.self_calibrate) {

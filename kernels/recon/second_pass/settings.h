@@ -33,6 +33,7 @@ struct SecondPassSettings {
   bool cone_beam = false;       // what orbits in a plane leave of bone and air in the volume
   bool motion = false;          // of the object as a whole; alone: it begins with the frames
   bool self_calibrate = false;  // where the detector was; alone, as motion
+  bool complete_rows = false;   // that the detector cuts; alone, as motion
   /// With self_calibrate: an earlier volume of the same patient is held beside the frames, of this
   /// grid in axes of the scan's world; its voxels are given by Refinement::SetReference.
   std::optional<VolumeGrid> reference;
@@ -41,11 +42,12 @@ struct SecondPassSettings {
 /// Whether frames are needed beside the first volume.
 inline bool NeedsLines(const SecondPassSettings& settings) {
   return settings.metal || settings.stripes || settings.scatter || settings.bone ||
-         settings.motion || settings.self_calibrate;
+         settings.motion || settings.self_calibrate || settings.complete_rows;
 }
 
 /// Errors: INVALID_ARGUMENT naming the field, its value and what is legal; also when there is
-/// nothing to correct for, another one beside motion or self_calibrate, or a reference without
+/// nothing to correct for, another one beside motion, self_calibrate or
+/// complete_rows, or a reference without
 /// self_calibrate.
 absl::Status ValidateSecondPassSettings(const SecondPassSettings& settings);
 

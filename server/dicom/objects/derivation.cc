@@ -60,6 +60,9 @@ void PutDerivation(const jobs::Job& job, Attributes& put) {
   if (job.refinement.second_pass->motion) return PutMotion(job, put);
   if (job.refinement.second_pass->self_calibrate) return PutSelfCalibration(job, put);
   std::vector<absl::string_view> steps;
+  if (job.refinement.second_pass->complete_rows) {
+    steps.push_back("rows that the detector cuts continued as projections of a coarse volume");
+  }
   if (job.refinement.second_pass->scatter) {
     steps.push_back("scatter computed from a coarse volume and subtracted");
   }

@@ -40,6 +40,7 @@ std::string RefinementText(const jobs::Job& job) {
     if (second->cone_beam) against.push_back("cone beam");
     if (second->motion) against.push_back("motion");
     if (second->self_calibrate) against.push_back("self-calibration");
+    if (second->complete_rows) against.push_back("truncation");
     return absl::StrCat("second pass: ", absl::StrJoin(against, " and "));
   }
   if (!Iterates(job)) return job.refinement.algorithm;

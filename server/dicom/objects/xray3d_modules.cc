@@ -76,7 +76,8 @@ std::string AlgorithmDescription(const jobs::Job& job) {
                         second->bone ? ", bone hardening" : "",
                         second->cone_beam ? ", cone-beam artefact" : "",
                         second->motion ? ", motion of the object" : "",
-                        second->self_calibrate ? ", self-calibration" : "");
+                        second->self_calibrate ? ", self-calibration" : "",
+                        second->complete_rows ? ", completed rows" : "");
   }
   if (Iterates(job)) {
     return absl::StrCat(job.refinement.algorithm, ", projector ", job.refinement.projector, ", ",

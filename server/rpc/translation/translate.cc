@@ -236,6 +236,7 @@ v1::Job ToProto(const jobs::Job& job) {
     proto.mutable_second_pass()->set_cone_beam(second_pass->cone_beam);
     proto.mutable_second_pass()->set_motion(second_pass->motion);
     proto.mutable_second_pass()->set_self_calibrate(second_pass->self_calibrate);
+    proto.mutable_second_pass()->set_complete_rows(second_pass->complete_rows);
     proto.mutable_second_pass()->set_reference_job_id(second_pass->reference_job_id.value_or(""));
   }
   if (job.facts.phase_cycle && !jobs::IsRefinement(job)) {

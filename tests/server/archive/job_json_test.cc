@@ -53,6 +53,19 @@ TEST(JobJsonTest, AMotionComesBack) {
   EXPECT_EQ(read->refinement.motion->poses[0].turn_z_deg, 6.5);
 }
 
+TEST(JobJsonTest, ASecondPassOfBeforeRowsWereCompletedIsRead) {
+  jobs::Job job = FullJob();
+  job.refinement.second_pass = {.metal = true};
+  std::string record = JobToJson(job);
+  const std::string added = ",\"complete_rows\":false";
+  const size_t at = record.find(added);
+  ASSERT_NE(at, std::string::npos) << record;
+  const auto read = JobFromJson(record.erase(at, added.size()));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->refinement.second_pass->metal);
+  EXPECT_FALSE(read->refinement.second_pass->complete_rows);
+}
+
 TEST(JobJsonTest, WhereTheDetectorWasComesBack) {
   jobs::Job job = FullJob();
   job.refinement.second_pass = {.self_calibrate = true};

@@ -269,7 +269,8 @@ TEST_F(ApiTest, ASecondPassSaysWhatItIsAgainst) {
                         {"cone_beam", false},
                         {"motion", false},
                         {"self_calibrate", false},
-                        {"reference_job_id", nullptr}};
+                        {"reference_job_id", nullptr},
+                        {"complete_rows", false}};
   const json pass = Body("/api/v1/jobs/pass");
   EXPECT_EQ(pass["second_pass"], against);
   EXPECT_EQ(pass["refinement"]["findings"], json({"metal: none"}));

@@ -7,7 +7,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "kernels/recon/any_refinement.h"
-#include "kernels/recon/second_pass/second_pass.h"
+#include "kernels/recon/second_pass/reconstruct_twice.h"
 #include "tests/server/pipeline/engine_fixture.h"
 
 namespace isocenter::pipeline {
@@ -93,12 +93,14 @@ class RefinementTest : public EngineTest {
     }
     std::vector<float> volume(grid.voxels());
     const HostView3<float> voxels(volume.data(), grid.shape());
-    const auto* const second = std::get_if<recon::SecondPassPlan>(&plan);
+    const auto* const iterations = std::get_if<recon::RefinementPlan>(&plan);
     const absl::Status done =
-        second != nullptr ? recon::ReconstructTwice(*second, Backends(), devices, raw, voxels)
-                          : recon::RefineAll(std::get<recon::RefinementPlan>(plan), Backends(),
-                                             devices, raw, voxels)
-                                .status();
+        iterations != nullptr
+            ? recon::RefineAll(*iterations, Backends(), devices, raw, voxels).status()
+            : recon::ReconstructTwice(
+                  recon::BasisOf(plan),
+                  [&] { return recon::NewRefinement(plan, Backends(), devices); }, Backends(),
+                  devices, raw, voxels);
     EXPECT_TRUE(done.ok()) << done;
     return volume;
   }

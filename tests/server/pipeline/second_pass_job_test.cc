@@ -15,6 +15,7 @@ const recon::SecondPassSettings kMetal{.metal = recon::MetalSettings()};
 const recon::SecondPassSettings kBone{.bone = true};
 const recon::SecondPassSettings kMotion{.motion = true};
 const recon::SecondPassSettings kSelfCalibrate{.self_calibrate = true};
+const recon::SecondPassSettings kCompleteRows{.complete_rows = true};
 
 class SecondPassJobTest : public RefinementTest {
  protected:
@@ -167,6 +168,40 @@ TEST_F(SecondPassJobTest, MotionOfTooFewFramesIsRefused) {
   EXPECT_EQ(status.message(),
             "job 'j': a motion cannot be told from 31 frames; legal is 32 or more");
   EXPECT_TRUE(CheckFrameCount("j", SecondPassRecipe(kMetal), 31).ok());
+}
+
+// None of these frames' rows is cut; e2e/reconstruct_test has some that are.
+TEST_F(SecondPassJobTest, RowsThatNothingCutsAreTheFirstVolumes) {
+  const std::string id = Acquire();
+  const RefinementRequest recipe = SecondPassRecipe(kCompleteRows);
+  const std::string completed = Accepted(id, recipe);
+  Restart();  // it begins again
+  const jobs::Job job = AwaitEnd(completed);
+  ASSERT_EQ(job.state, JobState::kCompleted) << job.error;
+  EXPECT_EQ(VolumeOf(completed), RefinedBatch(recipe));
+  EXPECT_EQ(VolumeOf(completed), Batch());
+  EXPECT_EQ(job.refinement.algorithm, "second_pass_complete_rows");
+  EXPECT_TRUE(job.refinement.second_pass->complete_rows);
+  EXPECT_THAT(job.refinement.findings, ElementsAre(HasSubstr("nothing was completed")));
+  EXPECT_EQ(service_->results.stores(completed), 1);
+  ExpectNothingHeld();
+}
+
+TEST_F(SecondPassJobTest, CompletedRowsAreNotWarnedOfAsCut) {
+  jobs::Job source = Job(Acquire());
+  source.warnings = {{jobs::WarningKind::kCutObject, 3, "cut"},
+                     {jobs::WarningKind::kDoseDip, 4, "dip"}};
+  const auto kinds = [&](const recon::SecondPassSettings& settings) {
+    std::vector<jobs::WarningKind> all;
+    for (const auto& warning :
+         RefinementRecord("r", source, {}, SecondPassRecipe(settings), absl::Now()).warnings) {
+      all.push_back(warning.kind);
+    }
+    return all;
+  };
+  EXPECT_THAT(kinds(kCompleteRows), ElementsAre(jobs::WarningKind::kDoseDip));
+  EXPECT_THAT(kinds(kMetal),
+              ElementsAre(jobs::WarningKind::kCutObject, jobs::WarningKind::kDoseDip));
 }
 
 // Frames without structure along the axis tell nothing, or that all is true.

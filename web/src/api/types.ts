@@ -148,6 +148,7 @@ export interface SecondPass {
   cone_beam: boolean;
   motion: boolean;
   self_calibrate?: boolean;  // of a service that knows it
+  complete_rows?: boolean;  // the same
   reference_job_id?: string | null;  // whose volume was held beside the frames
 }
 

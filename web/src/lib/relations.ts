@@ -10,7 +10,7 @@ type Refined = Pick<RelatedJob, 'job_id' | 'protocol' | 'create_time' | 'refinem
 
 // "against scatter and metal": what a second pass takes off.
 export function againstText(pass: SecondPass): string {
-  const all = [pass.scatter && 'scatter', pass.metal && 'metal', pass.bone && 'bone', pass.cone_beam && 'cone beam', pass.motion && 'motion', pass.self_calibrate && 'a detector elsewhere'];
+  const all = [pass.scatter && 'scatter', pass.metal && 'metal', pass.bone && 'bone', pass.cone_beam && 'cone beam', pass.motion && 'motion', pass.self_calibrate && 'a detector elsewhere', pass.complete_rows && 'cut rows'];
   return `against ${all.filter(Boolean).join(' and ')}`;
 }
 
