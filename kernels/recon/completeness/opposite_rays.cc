@@ -489,6 +489,7 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
 std::optional<std::string> MisfitText(const OppositeRaysResult& result, double most_shift_px) {
   if (!result.not_judged.empty()) return std::nullopt;
   const auto squared = [](double value) { return value * value; };
+  if (getenv("S21")) fprintf(stderr, "S21 rays %ld diff %.4f chance %.4f noise %.4f shift %.2f shifted %.4f arc %.3f resc %.4f between %d\n", (long)result.rays, result.difference, result.by_chance, result.noise, result.shift_px, result.shifted, result.arc_factor, result.rescaled, result.between_frames);
   const double chance = squared(result.by_chance), as_is = squared(result.difference);
   const bool tells_order = TellsOrder(chance, squared(result.noise));
   const double other = std::min(squared(result.reversed), squared(result.mirrored));

@@ -15,10 +15,12 @@
 #include "kernels/recon/completeness/frame_row.h"
 #include "kernels/recon/completeness/opposite_rays.h"
 #include "kernels/recon/completeness/order/column_order.h"
+#include "kernels/recon/completeness/order/copied_columns.h"
 #include "kernels/recon/completeness/order/row_length.h"
 #include "kernels/recon/completeness/repeated_frames.h"
 #include "kernels/recon/completeness/steps/dose_steps.h"
 #include "kernels/recon/completeness/steps/frame_echo.h"
+#include "kernels/recon/completeness/steps/frame_jitter.h"
 #include "kernels/recon/completeness/steps/half_steps.h"
 #include "kernels/recon/completeness/steps/still_views.h"
 #include "kernels/recon/completeness/thick_rays.h"
@@ -41,6 +43,8 @@ enum class ScanFault {
   kStillViews,
   kFrameEcho,
   kRowLength,
+  kCopiedColumns,
+  kFrameJitter,
 };
 
 struct ScanFinding {
@@ -86,11 +90,13 @@ class ScanWatch {
   AirLevel air_;
   BeamContent content_;
   ColumnOrder order_;
+  CopiedColumns copies_;
   CountNoise noise_;
   DoseSteps doses_;
   HalfSteps halves_;
   StillViews still_;
   FrameEcho echo_;
+  FrameJitter jitter_;
   RowLength row_length_;
   DoseStrips strips_;
   UnknownDefects defects_;

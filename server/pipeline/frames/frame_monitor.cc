@@ -55,6 +55,7 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
     case recon::ScanFault::kHalfSteps:
     case recon::ScanFault::kDoseStrips:
       return jobs::WarningKind::kDoseUnknown;
+    case recon::ScanFault::kCopiedColumns:
     case recon::ScanFault::kUnknownDefects:
       return jobs::WarningKind::kUnknownDefects;
     case recon::ScanFault::kBeamContent:
@@ -63,6 +64,7 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
     case recon::ScanFault::kThickRays:
       return jobs::WarningKind::kBeyondCalibration;
     case recon::ScanFault::kColumnOrder:
+    case recon::ScanFault::kFrameJitter:
     case recon::ScanFault::kRowLength:
     case recon::ScanFault::kMatricesMisfit:
       break;
