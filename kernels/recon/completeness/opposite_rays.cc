@@ -44,6 +44,9 @@ constexpr size_t kRaysByChance = 16000;
 // half a degree of 200 at each end.
 constexpr double kArcStep = 0.005, kLittleOfChance = 0.01;
 constexpr int kArcSteps = 12;
+// Drifts that are tried, shares of the empty beam, and how little light is left at least.
+constexpr double kDriftStep = 0.002, kLeastLight = 0.1;
+constexpr int kDriftSteps = 25;
 constexpr size_t kOrdersOfArc = 2;
 // Line integrals by which a column differs from its neighbours in the middle of all views; gains
 // that are not corrected are less, averaged over the rows that are read.
@@ -266,8 +269,14 @@ OppositeRays::Fit OppositeRays::FitOf(const std::vector<Pair>& pairs,
   };
   const auto read = [&](int view, double u) {
     const double last = acquisition_.detector.columns - 1;
-    return At(profiles_[reading.frames[view]], (reading.mirrored ? last - u : u) + reading.shift_px,
+    auto at = At(profiles_[reading.frames[view]], (reading.mirrored ? last - u : u) + reading.shift_px,
               reading.left_out);
+    if (at && reading.drift != 0) {
+      const double share = view / static_cast<double>(profiles_.size() - 1);
+      const double light = std::exp(-at->first), rest = light - reading.drift * (share - 0.5);
+      at->first = -std::log(std::max(rest, kLeastLight * light));
+    }
+    return at;
   };
   std::vector<Ray> rays;
   rays.reserve(pairs.size());
@@ -443,6 +452,30 @@ void OppositeRays::FindArc(const Trajectory& trajectory, const std::vector<Pair>
   result.rescaled = result.difference * std::sqrt(least / as_is);
 }
 
+void OppositeRays::FindDrift(const std::vector<Pair>& pairs, Reading reading,
+                             OppositeRaysResult& result) const {
+  const auto difference_at = [&](double drift) {
+    reading.drift = drift;
+    return FitOf(pairs, reading).difference;
+  };
+  const double as_is = result.difference * result.difference;
+  double least = as_is;
+  for (const int sign : {-1, 1}) {
+    // Further on than where it is worse again it is worse still.
+    double before = as_is;
+    for (int step = 1; step <= kDriftSteps; ++step) {
+      const double drift = sign * step * kDriftStep, there = difference_at(drift);
+      if (there < least) {
+        least = there;
+        result.drift = drift;
+        result.undrifted = std::sqrt(least);
+      }
+      if (there > before) break;
+      before = there;
+    }
+  }
+}
+
 OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   OppositeRaysResult result;
   std::vector<Pair> pairs = PairsOf(trajectory);
@@ -482,6 +515,7 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   const double expected = std::max(kLeastOverNoise * noise, kLittleOfChance * chance);
   if (as_is.difference > expected && TellsOrder(chance, noise)) {
     FindArc(trajectory, pairs, reading, result);
+    FindDrift(pairs, reading, result);
   }
   return result;
 }
@@ -489,7 +523,7 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
 std::optional<std::string> MisfitText(const OppositeRaysResult& result, double most_shift_px) {
   if (!result.not_judged.empty()) return std::nullopt;
   const auto squared = [](double value) { return value * value; };
-  if (getenv("S21")) fprintf(stderr, "S21 rays %ld diff %.4f chance %.4f noise %.4f shift %.2f shifted %.4f arc %.3f resc %.4f between %d\n", (long)result.rays, result.difference, result.by_chance, result.noise, result.shift_px, result.shifted, result.arc_factor, result.rescaled, result.between_frames);
+  if (getenv("S21")) fprintf(stderr, "S21 rays %ld diff %.4f chance %.4f noise %.4f shift %.2f shifted %.4f arc %.3f resc %.4f between %d drift %.4f und %.4f\n", (long)result.rays, result.difference, result.by_chance, result.noise, result.shift_px, result.shifted, result.arc_factor, result.rescaled, result.between_frames, result.drift, result.undrifted);
   const double chance = squared(result.by_chance), as_is = squared(result.difference);
   const bool tells_order = TellsOrder(chance, squared(result.noise));
   const double other = std::min(squared(result.reversed), squared(result.mirrored));

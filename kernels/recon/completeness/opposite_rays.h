@@ -35,6 +35,11 @@ struct OppositeRaysResult {
   /// as frames agree.
   double arc_factor = 1;
   double rescaled = 0;
+  /// By what share of the empty beam the counts rise from the first frame to the last, everywhere
+  /// by the same, where frames agree best, and the difference without that. 0: not looked for, as
+  /// frames agree.
+  double drift = 0;
+  double undrifted = 0;
 };
 
 /// The line through the sources of two frames is a ray of both, and its line integral the same from
@@ -93,6 +98,7 @@ class OppositeRays {
     std::vector<int> frames;  // [view]
     bool mirrored = false;    // columns
     double shift_px = 0;
+    double drift = 0;             // taken off, from the first view to the last
     std::vector<bool> left_out;  // [bin]
   };
   struct Fit {
@@ -122,6 +128,8 @@ class OppositeRays {
   /// measured by what differs by chance, since other arcs have other rays.
   void FindArc(const Trajectory& trajectory, const std::vector<Pair>& pairs, const Reading& reading,
                OppositeRaysResult& result) const;
+  /// What rises or falls evenly in all pixels, of which the frames agree best without it.
+  void FindDrift(const std::vector<Pair>& pairs, Reading reading, OppositeRaysResult& result) const;
   /// Moves the shift to where the difference is least.
   Fit FindShift(const std::vector<Pair>& pairs, Reading& reading, Fit fit) const;
   /// Of the two values of a ray, variance of their difference: thick rays are noisier than those
