@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/geometry/redundancy.h"
 #include "kernels/recon/completeness/row_lines.h"
@@ -67,17 +66,18 @@ std::string CutRows::Text(std::string_view advice) const {
   if (shows_air()) {
     return absl::StrFormat(
         "in %d views more than %.0f %% of the rows end flat and alike at both sides with line "
-        "integrals of up to %.1f; legal are at most %.1f: that is air, darker than declared, and no "
+        "integrals of up to %.1f; legal are at most %.1f: that is air, darker than declared, and "
+        "no "
         "wide patient. Is the dose another one than that of i0_counts or of the calibration? Then "
         "frames have to tell it; all line integrals are off by as much",
         cut_views_, 100 * kCutRows, most_line_, kCutLine);
   }
-  const std::string text = absl::StrFormat(
+  std::string text = absl::StrFormat(
       "in %d views more than %.0f %% of the rows end with line integrals of up to %.1f; expected "
       "are at most %.1f: the patient is wider than the detector, the air is darker than declared, "
       "or light and dark or columns are exchanged",
       cut_views_, 100 * kCutRows, most_line_, kCutLine);
-  return absl::StrCat(text, advice);
+  return text.append(advice);
 }
 
 }  // namespace isocenter::recon

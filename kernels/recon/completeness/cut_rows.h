@@ -21,8 +21,8 @@ namespace isocenter::recon {
 /// dose that the frame tells; scatter and noise are not removed. Both make the edge look thinner
 /// and never thicker than it is.
 ///
-/// Counts that end alike and flat at both sides, over a sixteenth of the row, are those of air that is
-/// darker than declared (another dose, for example): it is named as such.
+/// Counts that end alike and flat at both sides, over a sixteenth of the row, are those of air that
+/// is darker than declared (another dose, for example): it is named as such.
 ///
 /// Not thread-safe. Without truncation correction, a head of which 83 % of the width are seen comes
 /// out 50 % wrong (docs/truncation.md).

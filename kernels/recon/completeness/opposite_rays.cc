@@ -269,8 +269,8 @@ OppositeRays::Fit OppositeRays::FitOf(const std::vector<Pair>& pairs,
   };
   const auto read = [&](int view, double u) {
     const double last = acquisition_.detector.columns - 1;
-    auto at = At(profiles_[reading.frames[view]], (reading.mirrored ? last - u : u) + reading.shift_px,
-              reading.left_out);
+    auto at = At(profiles_[reading.frames[view]],
+                 (reading.mirrored ? last - u : u) + reading.shift_px, reading.left_out);
     if (at && reading.drift != 0) {
       const double share = view / static_cast<double>(profiles_.size() - 1);
       const double light = std::exp(-at->first), rest = light - reading.drift * (share - 0.5);
@@ -523,7 +523,13 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
 std::optional<std::string> MisfitText(const OppositeRaysResult& result, double most_shift_px) {
   if (!result.not_judged.empty()) return std::nullopt;
   const auto squared = [](double value) { return value * value; };
-  if (getenv("S21")) fprintf(stderr, "S21 rays %ld diff %.4f chance %.4f noise %.4f shift %.2f shifted %.4f arc %.3f resc %.4f between %d drift %.4f und %.4f\n", (long)result.rays, result.difference, result.by_chance, result.noise, result.shift_px, result.shifted, result.arc_factor, result.rescaled, result.between_frames, result.drift, result.undrifted);
+  if (getenv("S21"))
+    fprintf(stderr,
+            "S21 rays %ld diff %.4f chance %.4f noise %.4f shift %.2f shifted %.4f arc %.3f resc "
+            "%.4f between %d drift %.4f und %.4f\n",
+            (long)result.rays, result.difference, result.by_chance, result.noise, result.shift_px,
+            result.shifted, result.arc_factor, result.rescaled, result.between_frames, result.drift,
+            result.undrifted);
   const double chance = squared(result.by_chance), as_is = squared(result.difference);
   const bool tells_order = TellsOrder(chance, squared(result.noise));
   const double other = std::min(squared(result.reversed), squared(result.mirrored));
@@ -549,6 +555,18 @@ std::optional<std::string> MisfitText(const OppositeRaysResult& result, double m
         "missing, the matrices are of another scan, the patient turned",
         100 * std::abs(result.arc_factor - 1), result.arc_factor > 1 ? "longer" : "shorter",
         result.rescaled, result.difference, 100 * OppositeRays::kMostArcError);
+  }
+  const double undrifted = squared(result.undrifted);
+  if (tells_order && std::abs(result.drift) > OppositeRays::kMostDrift &&
+      undrifted < kMostLeft * std::min(as_is, squared(result.shifted))) {
+    return absl::StrFormat(
+        "opposite rays agree best where the counts carry something that %s by %.1f %% of the empty "
+        "beam from the first frame to the last, behind the object as in air (they differ by %.3f "
+        "then, and by %.3f as it is); legal is up to %g %%: the detector's offset drifts (dark "
+        "frames are of another temperature), or stray light or lag builds up. Thick parts are tens "
+        "of HU off",
+        result.drift > 0 ? "rises" : "falls", 100 * std::abs(result.drift), result.undrifted,
+        result.difference, 100 * OppositeRays::kMostDrift);
   }
   const bool explained = squared(result.shifted) < kMostLeft * as_is;
   if (explained && std::abs(result.shift_px) > most_shift_px &&

@@ -55,6 +55,9 @@ struct OppositeRaysResult {
 /// tells. Matrices that are turned all together about the axis fit as well as the right ones: the
 /// volume is turned.
 ///
+/// An offset that rises or falls while the frames come is another share of thick rays at the one
+/// side than half a turn later at the other.
+///
 /// Line integrals are of raw counts, or divided by the air of the calibration; offsets between
 /// frames (doses) do not matter, nor does what is the same in all frames and on both sides. Keeps
 /// up to 320 numbers a frame. Not thread-safe.
@@ -63,6 +66,7 @@ class OppositeRays {
   /// Of the squared difference by chance.
   static constexpr double kMostOfChance = 0.1;
   static constexpr double kMostShiftPx = 0.5;
+  static constexpr double kMostDrift = 0.005;     // of the empty beam
   static constexpr double kMostArcError = 0.025;  // of the arc; coarse pixels feign 0.02
 
   /// `acquisition`: valid, and must outlive this.
@@ -98,7 +102,7 @@ class OppositeRays {
     std::vector<int> frames;  // [view]
     bool mirrored = false;    // columns
     double shift_px = 0;
-    double drift = 0;             // taken off, from the first view to the last
+    double drift = 0;            // taken off, from the first view to the last
     std::vector<bool> left_out;  // [bin]
   };
   struct Fit {

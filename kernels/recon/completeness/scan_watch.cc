@@ -82,7 +82,8 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   if (length) findings.push_back({ScanFault::kRowLength, std::nullopt, *length});
   const std::optional<std::string> order = order_.Text();
   if (order && !length) findings.push_back({ScanFault::kColumnOrder, std::nullopt, *order});
-  if (const std::optional<std::string> misfit = MisfitText(rays); misfit && !order && !length && !jitter) {
+  if (const std::optional<std::string> misfit = MisfitText(rays);
+      misfit && !order && !length && !jitter) {
     findings.push_back({ScanFault::kMatricesMisfit, std::nullopt, *misfit});
   }
   if (const std::optional<std::string> copies = copies_.Text()) {

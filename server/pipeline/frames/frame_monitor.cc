@@ -246,8 +246,8 @@ std::vector<std::string> FrameMonitor::MeasuredMisfits() const {
 void FrameMonitor::CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings) {
   if (!cut_rows_) return;
   if (!cut_rows_->Add(sampled_, dose)) return;
-  const auto kind = cut_rows_->shows_air() ? jobs::WarningKind::kAirLevel
-                                           : jobs::WarningKind::kCutObject;
+  const auto kind =
+      cut_rows_->shows_air() ? jobs::WarningKind::kAirLevel : jobs::WarningKind::kCutObject;
   warnings.push_back({kind, index,
                       cut_rows_->Text("; unless the protocol corrects for truncation, as "
                                       "fdk_truncated does, the volume is wrong by tens of per "
