@@ -6,7 +6,6 @@
 #include <random>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/median.h"
 #include "kernels/base/units.h"
@@ -31,12 +30,6 @@ constexpr int kPlacesBetween = 4;
 constexpr double kMostStep = DegreesToRadians(8);  // of the two frames
 constexpr int kOffsetSweeps = 4;
 constexpr int kShiftSteps = 8;
-// Objects that look alike from everywhere say nothing of the order of their frames: by chance
-// frames must differ by this much (squared line integrals), and by so many times their noise.
-constexpr double kLeastByChance = 0.02 * 0.02, kLeastOverNoise = 4;
-// A shift, or another order, is the reason where it takes off most of what differs.
-constexpr double kMostLeft = 0.5;
-constexpr double kLeastSigmas = 5;
 // Random orders of which chance is the mean: of few rays so many, of many as many as have these
 // rays together, since a volume waits for the answer.
 constexpr size_t kRaysByChance = 16000;
@@ -103,11 +96,6 @@ Trajectory Rescaled(const Trajectory& trajectory, const SourceTurns& turns, doub
     rescaled.push_back(Times(trajectory[view], TransformOf({.turn_rad = -turn * turns.axis})));
   }
   return rescaled;
-}
-
-/// Whether frames look different from different sides. Squared differences, the second of noise.
-bool TellsOrder(double by_chance, double noise) {
-  return by_chance > kLeastByChance && by_chance > kLeastOverNoise * noise;
 }
 
 /// Least squares of v = start + slope * u.
@@ -503,7 +491,7 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   result.by_chance = std::sqrt(ByChance(pairs, other));
   other.mirrored = true;
   // Of a displaced detector the mirror may show air: all frames agree on that.
-  result.mirrored = TellsOrder(ByChance(pairs, other), noise)
+  result.mirrored = OppositeRaysResult::TellsOrder(ByChance(pairs, other), noise)
                         ? std::sqrt(FitOf(pairs, other).difference)
                         : result.difference;
   const Fit shifted = FindShift(pairs, reading, as_is);
@@ -512,100 +500,13 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   result.shifted = std::sqrt(shifted.difference);
   reading.shift_px = 0;
   const double chance = result.by_chance * result.by_chance;
-  const double expected = std::max(kLeastOverNoise * noise, kLittleOfChance * chance);
-  if (as_is.difference > expected && TellsOrder(chance, noise)) {
+  const double expected =
+      std::max(OppositeRaysResult::kLeastOverNoise * noise, kLittleOfChance * chance);
+  if (as_is.difference > expected && OppositeRaysResult::TellsOrder(chance, noise)) {
     FindArc(trajectory, pairs, reading, result);
     FindDrift(pairs, reading, result);
   }
   return result;
-}
-
-std::optional<std::string> MisfitText(const OppositeRaysResult& result, double most_shift_px) {
-  if (!result.not_judged.empty()) return std::nullopt;
-  const auto squared = [](double value) { return value * value; };
-  if (getenv("S21"))
-    fprintf(stderr,
-            "S21 rays %ld diff %.4f chance %.4f noise %.4f shift %.2f shifted %.4f arc %.3f resc "
-            "%.4f between %d drift %.4f und %.4f\n",
-            (long)result.rays, result.difference, result.by_chance, result.noise, result.shift_px,
-            result.shifted, result.arc_factor, result.rescaled, result.between_frames, result.drift,
-            result.undrifted);
-  const double chance = squared(result.by_chance), as_is = squared(result.difference);
-  const bool tells_order = TellsOrder(chance, squared(result.noise));
-  const double other = std::min(squared(result.reversed), squared(result.mirrored));
-  const double most = OppositeRays::kMostOfChance * chance;
-  const std::string differ = absl::StrFormat(
-      "the frames do not fit their matrices: line integrals of %d rays that two frames see from "
-      "opposite sides differ by %.3f (rms), and by %.3f where frames are in any order",
-      result.rays, result.difference, result.by_chance);
-  if (tells_order && as_is > most && other < kMostLeft * std::min(as_is, squared(result.shifted))) {
-    const bool in_time = result.reversed <= result.mirrored;
-    return absl::StrFormat(
-        "%s; by %.3f with %s: the arm turned the other way than the matrices say, or the columns "
-        "are mirrored",
-        differ, std::sqrt(other),
-        in_time ? "the frames in reversed order" : "the columns in reversed order");
-  }
-  if (tells_order && std::abs(result.arc_factor - 1) > OppositeRays::kMostArcError &&
-      squared(result.rescaled) < kMostLeft * std::min(as_is, squared(result.shifted))) {
-    return absl::StrFormat(
-        "the frames do not fit their matrices: opposite rays agree best where the arc is %.1f %% "
-        "%s than the matrices say (they differ by %.3f there, and by %.3f as it is); legal is "
-        "within %g %%. Any of these does that: angles or the frame rate are off, views are "
-        "missing, the matrices are of another scan, the patient turned",
-        100 * std::abs(result.arc_factor - 1), result.arc_factor > 1 ? "longer" : "shorter",
-        result.rescaled, result.difference, 100 * OppositeRays::kMostArcError);
-  }
-  const double undrifted = squared(result.undrifted);
-  if (tells_order && std::abs(result.drift) > OppositeRays::kMostDrift &&
-      undrifted < kMostLeft * std::min(as_is, squared(result.shifted))) {
-    return absl::StrFormat(
-        "opposite rays agree best where the counts carry something that %s by %.1f %% of the empty "
-        "beam from the first frame to the last, behind the object as in air (they differ by %.3f "
-        "then, and by %.3f as it is); legal is up to %g %%: the detector's offset drifts (dark "
-        "frames are of another temperature), or stray light or lag builds up. Thick parts are tens "
-        "of HU off",
-        result.drift > 0 ? "rises" : "falls", 100 * std::abs(result.drift), result.undrifted,
-        result.difference, 100 * OppositeRays::kMostDrift);
-  }
-  const bool explained = squared(result.shifted) < kMostLeft * as_is;
-  if (explained && std::abs(result.shift_px) > most_shift_px &&
-      std::abs(result.shift_px) > kLeastSigmas * result.shift_sigma_px) {
-    return absl::StrFormat(
-        "the frames do not fit their matrices: opposite rays agree best where all frames lie %+.2f "
-        "px along the rows (sigma %.2f px) from where the matrices say; legal is within %g px. Any "
-        "of these does that: the principal point, the detector or the axis of rotation is "
-        "elsewhere, the matrices are of another scan, the patient moved",
-        result.shift_px, result.shift_sigma_px, most_shift_px);
-  }
-  const double beyond_noise = std::min(as_is, squared(result.shifted)) - squared(result.noise);
-  // What lies between two frames is known less well than that.
-  if (tells_order && !result.between_frames && beyond_noise > most) {
-    return absl::StrFormat(
-        "%s; legal is at most %.3f. Any of these does that: frames in another order than their "
-        "matrices, rows and columns exchanged, matrices of another scan, a patient who moved, dose "
-        "or correction that differs from frame to frame",
-        differ, std::sqrt(most));
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> UncheckedOrderText(const OppositeRaysResult& result) {
-  if (!result.not_judged.empty()) {
-    return absl::StrCat(
-        "not checked: whether the frames are in the order of their matrices, and their columns not "
-        "mirrored (a scan may well be right): ",
-        result.not_judged);
-  }
-  const double chance = result.by_chance, noise = result.noise;
-  if (TellsOrder(chance * chance, noise * noise)) return std::nullopt;
-  return absl::StrFormat(
-      "not checked: whether the frames are in the order of their matrices, and their columns not "
-      "mirrored (a scan may well be right): the object looks nearly alike from everywhere; frames "
-      "in any order differ by %.4f (rms) on %d opposite rays, by noise alone by %.4f, and %.4f or "
-      "more is needed",
-      chance, result.rays, noise,
-      std::sqrt(std::max(kLeastByChance, kLeastOverNoise * noise * noise)));
 }
 
 }  // namespace isocenter::recon

@@ -15,6 +15,14 @@ namespace isocenter::recon {
 
 /// What the opposite rays of a scan say. Differences: root mean square, of line integrals.
 struct OppositeRaysResult {
+  /// Objects that look alike from everywhere say nothing of the order of their frames: by chance
+  /// frames must differ by this much (squared line integrals), and by so many times their noise.
+  static constexpr double kLeastByChance = 0.02 * 0.02, kLeastOverNoise = 4;
+  /// Whether frames look different from different sides. Squared differences, the second of noise.
+  static bool TellsOrder(double by_chance, double noise) {
+    return by_chance > kLeastByChance && by_chance > kLeastOverNoise * noise;
+  }
+
   /// Why nothing is said; empty: judged.
   std::string not_judged;
   int64_t rays = 0;  // that two frames have seen
@@ -40,6 +48,8 @@ struct OppositeRaysResult {
   /// frames agree.
   double drift = 0;
   double undrifted = 0;
+
+  bool tells_order() const { return TellsOrder(by_chance * by_chance, noise * noise); }
 };
 
 /// The line through the sources of two frames is a ray of both, and its line integral the same from
@@ -146,8 +156,12 @@ class OppositeRays {
   std::vector<Profile> profiles_;
 };
 
-/// What is wrong, as a sentence for people; nothing where all is well or cannot be told. Shifts of
-/// up to `most_shift_px` are well.
+/// That an offset drifts, as a sentence for people, where that explains best why frames do not
+/// agree; else nothing.
+std::optional<std::string> DriftText(const OppositeRaysResult& result);
+
+/// What is wrong, that of a drift first, as a sentence for people; nothing where all is well or
+/// cannot be told. Shifts of up to `most_shift_px` are well.
 std::optional<std::string> MisfitText(const OppositeRaysResult& result,
                                       double most_shift_px = OppositeRays::kMostShiftPx);
 

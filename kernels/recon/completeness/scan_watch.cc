@@ -84,7 +84,8 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   if (order && !length) findings.push_back({ScanFault::kColumnOrder, std::nullopt, *order});
   if (const std::optional<std::string> misfit = MisfitText(rays);
       misfit && !order && !length && !jitter) {
-    findings.push_back({ScanFault::kMatricesMisfit, std::nullopt, *misfit});
+    const ScanFault fault = DriftText(rays) ? ScanFault::kOffsetDrift : ScanFault::kMatricesMisfit;
+    findings.push_back({fault, std::nullopt, *misfit});
   }
   if (const std::optional<std::string> copies = copies_.Text()) {
     findings.push_back({ScanFault::kCopiedColumns, std::nullopt, *copies});

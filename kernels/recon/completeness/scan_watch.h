@@ -32,6 +32,7 @@ enum class ScanFault {
   kRepeatedFrames,
   kAirLevel,
   kMatricesMisfit,
+  kOffsetDrift,
   kDoseStrips,
   kUnknownDefects,
   kThickRays,

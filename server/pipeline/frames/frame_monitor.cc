@@ -58,6 +58,7 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
     case recon::ScanFault::kCopiedColumns:
     case recon::ScanFault::kUnknownDefects:
       return jobs::WarningKind::kUnknownDefects;
+    case recon::ScanFault::kOffsetDrift:
     case recon::ScanFault::kBeamContent:
     case recon::ScanFault::kCountNoise:
       return jobs::WarningKind::kAirLevel;
