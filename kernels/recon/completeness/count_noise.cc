@@ -148,9 +148,6 @@ std::optional<std::string> CountNoise::ExponentText(const std::vector<Point>& po
   }
   if (levels < kLeastLevels || brightest < kLeastRatio * darkest) return std::nullopt;
   const double exponent = MedianOf(slopes);
-  if (getenv("S21"))
-    fprintf(stderr, "S21 exponent %.3f levels %zu from %.0f to %.0f\n", exponent, levels, darkest,
-            brightest);
   if (exponent >= kLeastExponent) return std::nullopt;
   return absl::StrFormat(
       "the noise of the counts is not that of photons: its variance goes with the counts to the "

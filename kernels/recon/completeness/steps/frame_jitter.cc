@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -88,8 +87,6 @@ std::optional<std::string> FrameJitter::Text() const {
   }
   if (uneven.size() < kLeastShifts) return std::nullopt;
   const double sigma = MedianOf(uneven) / kOfMiddle / kTimesSigma, share = MedianOf(explained);
-  if (std::getenv("S21"))
-    std::fprintf(stderr, "S21 jitter sigma %.3f explained %.3f\n", sigma, share);
   if (!(sigma > kMostPx) || share < kExplained) return std::nullopt;
   return absl::StrFormat(
       "frames lie to and fro along their rows: beside the middle of their neighbours by %.1f px "
