@@ -40,10 +40,9 @@ Sentences WarningsOf(const isocenter_plan& plan, const ops::RawFrames& frames) {
   const recon::WholeScan scan{plan.acquisition(), frames, {}};
   for (std::string& found : recon::ScanFindings(scan).texts) sentences.push_back(std::move(found));
   if (FdkOf(plan).truncation == ops::Truncation::kNone) {
-    if (const auto cut = recon::CutRowsText(scan)) {
-      sentences.push_back(absl::StrCat(
-          *cut, "; without truncation \"cylinder\" the volume is wrong by tens of per cent"));
-    }
+    auto cut = recon::CutRowsText(
+        scan, "; without truncation \"cylinder\" the volume is wrong by tens of per cent");
+    if (cut) sentences.push_back(*std::move(cut));
   }
   if (refinement != nullptr) {
     const bool alone = refinement->settings.surroundings_factor == 0;

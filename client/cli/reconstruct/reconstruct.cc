@@ -200,10 +200,11 @@ void WarnOfFrames(const ReconstructOptions& options, const LocalFrames& frames, 
 /// Rows that the detector's edge cuts, where nothing continues them.
 void WarnOfCutRows(const ReconstructOptions& options, const LocalFrames& frames, Scan& scan) {
   if (options.fdk.truncation != ops::Truncation::kNone || options.complete_rows) return;
-  const auto cut = recon::CutRowsText(AllOf(scan, frames));
+  auto cut =
+      recon::CutRowsText(AllOf(scan, frames),
+                         "; without --truncation cylinder the volume is wrong by tens of per cent");
   if (!cut) return;
-  scan.warnings.push_back(absl::StrCat(
-      *cut, "; without --truncation cylinder the volume is wrong by tens of per cent"));
+  scan.warnings.push_back(*std::move(cut));
   PrintWarnings(std::span(scan.warnings).last(1));
 }
 

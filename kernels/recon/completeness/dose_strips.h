@@ -47,6 +47,7 @@ class DoseStrips {
   const int strip_;
   int needed_ = 0;  // views
   int shaded_ = 0, beyond_ = 0;
+  int flat_beyond_ = 0;          // of those beyond, where strips are flat as air is
   double least_ = 0, most_ = 0;  // doses that were read where no air is
   bool said_ = false;
 };

@@ -6,7 +6,6 @@
 #include <random>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/median.h"
 #include "kernels/base/units.h"
@@ -31,12 +30,6 @@ constexpr int kPlacesBetween = 4;
 constexpr double kMostStep = DegreesToRadians(8);  // of the two frames
 constexpr int kOffsetSweeps = 4;
 constexpr int kShiftSteps = 8;
-// Objects that look alike from everywhere say nothing of the order of their frames: by chance
-// frames must differ by this much (squared line integrals), and by so many times their noise.
-constexpr double kLeastByChance = 0.02 * 0.02, kLeastOverNoise = 4;
-// A shift, or another order, is the reason where it takes off most of what differs.
-constexpr double kMostLeft = 0.5;
-constexpr double kLeastSigmas = 5;
 // Random orders of which chance is the mean: of few rays so many, of many as many as have these
 // rays together, since a volume waits for the answer.
 constexpr size_t kRaysByChance = 16000;
@@ -44,6 +37,9 @@ constexpr size_t kRaysByChance = 16000;
 // half a degree of 200 at each end.
 constexpr double kArcStep = 0.005, kLittleOfChance = 0.01;
 constexpr int kArcSteps = 12;
+// Drifts that are tried, shares of the empty beam, and how little light is left at least.
+constexpr double kDriftStep = 0.002, kLeastLight = 0.1;
+constexpr int kDriftSteps = 25;
 constexpr size_t kOrdersOfArc = 2;
 // Line integrals by which a column differs from its neighbours in the middle of all views; gains
 // that are not corrected are less, averaged over the rows that are read.
@@ -100,11 +96,6 @@ Trajectory Rescaled(const Trajectory& trajectory, const SourceTurns& turns, doub
     rescaled.push_back(Times(trajectory[view], TransformOf({.turn_rad = -turn * turns.axis})));
   }
   return rescaled;
-}
-
-/// Whether frames look different from different sides. Squared differences, the second of noise.
-bool TellsOrder(double by_chance, double noise) {
-  return by_chance > kLeastByChance && by_chance > kLeastOverNoise * noise;
 }
 
 /// Least squares of v = start + slope * u.
@@ -266,8 +257,14 @@ OppositeRays::Fit OppositeRays::FitOf(const std::vector<Pair>& pairs,
   };
   const auto read = [&](int view, double u) {
     const double last = acquisition_.detector.columns - 1;
-    return At(profiles_[reading.frames[view]], (reading.mirrored ? last - u : u) + reading.shift_px,
-              reading.left_out);
+    auto at = At(profiles_[reading.frames[view]],
+                 (reading.mirrored ? last - u : u) + reading.shift_px, reading.left_out);
+    if (at && reading.drift != 0) {
+      const double share = view / static_cast<double>(profiles_.size() - 1);
+      const double light = std::exp(-at->first), rest = light - reading.drift * (share - 0.5);
+      at->first = -std::log(std::max(rest, kLeastLight * light));
+    }
+    return at;
   };
   std::vector<Ray> rays;
   rays.reserve(pairs.size());
@@ -443,6 +440,30 @@ void OppositeRays::FindArc(const Trajectory& trajectory, const std::vector<Pair>
   result.rescaled = result.difference * std::sqrt(least / as_is);
 }
 
+void OppositeRays::FindDrift(const std::vector<Pair>& pairs, Reading reading,
+                             OppositeRaysResult& result) const {
+  const auto difference_at = [&](double drift) {
+    reading.drift = drift;
+    return FitOf(pairs, reading).difference;
+  };
+  const double as_is = result.difference * result.difference;
+  double least = as_is;
+  for (const int sign : {-1, 1}) {
+    // Further on than where it is worse again it is worse still.
+    double before = as_is;
+    for (int step = 1; step <= kDriftSteps; ++step) {
+      const double drift = sign * step * kDriftStep, there = difference_at(drift);
+      if (there < least) {
+        least = there;
+        result.drift = drift;
+        result.undrifted = std::sqrt(least);
+      }
+      if (there > before) break;
+      before = there;
+    }
+  }
+}
+
 OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   OppositeRaysResult result;
   std::vector<Pair> pairs = PairsOf(trajectory);
@@ -470,7 +491,7 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   result.by_chance = std::sqrt(ByChance(pairs, other));
   other.mirrored = true;
   // Of a displaced detector the mirror may show air: all frames agree on that.
-  result.mirrored = TellsOrder(ByChance(pairs, other), noise)
+  result.mirrored = OppositeRaysResult::TellsOrder(ByChance(pairs, other), noise)
                         ? std::sqrt(FitOf(pairs, other).difference)
                         : result.difference;
   const Fit shifted = FindShift(pairs, reading, as_is);
@@ -479,79 +500,13 @@ OppositeRaysResult OppositeRays::Judge(const Trajectory& trajectory) const {
   result.shifted = std::sqrt(shifted.difference);
   reading.shift_px = 0;
   const double chance = result.by_chance * result.by_chance;
-  const double expected = std::max(kLeastOverNoise * noise, kLittleOfChance * chance);
-  if (as_is.difference > expected && TellsOrder(chance, noise)) {
+  const double expected =
+      std::max(OppositeRaysResult::kLeastOverNoise * noise, kLittleOfChance * chance);
+  if (as_is.difference > expected && OppositeRaysResult::TellsOrder(chance, noise)) {
     FindArc(trajectory, pairs, reading, result);
+    FindDrift(pairs, reading, result);
   }
   return result;
-}
-
-std::optional<std::string> MisfitText(const OppositeRaysResult& result, double most_shift_px) {
-  if (!result.not_judged.empty()) return std::nullopt;
-  const auto squared = [](double value) { return value * value; };
-  const double chance = squared(result.by_chance), as_is = squared(result.difference);
-  const bool tells_order = TellsOrder(chance, squared(result.noise));
-  const double other = std::min(squared(result.reversed), squared(result.mirrored));
-  const double most = OppositeRays::kMostOfChance * chance;
-  const std::string differ = absl::StrFormat(
-      "the frames do not fit their matrices: line integrals of %d rays that two frames see from "
-      "opposite sides differ by %.3f (rms), and by %.3f where frames are in any order",
-      result.rays, result.difference, result.by_chance);
-  if (tells_order && as_is > most && other < kMostLeft * std::min(as_is, squared(result.shifted))) {
-    const bool in_time = result.reversed <= result.mirrored;
-    return absl::StrFormat(
-        "%s; by %.3f with %s: the arm turned the other way than the matrices say, or the columns "
-        "are mirrored",
-        differ, std::sqrt(other),
-        in_time ? "the frames in reversed order" : "the columns in reversed order");
-  }
-  if (tells_order && std::abs(result.arc_factor - 1) > OppositeRays::kMostArcError &&
-      squared(result.rescaled) < kMostLeft * std::min(as_is, squared(result.shifted))) {
-    return absl::StrFormat(
-        "the frames do not fit their matrices: opposite rays agree best where the arc is %.1f %% "
-        "%s than the matrices say (they differ by %.3f there, and by %.3f as it is); legal is "
-        "within %g %%. Any of these does that: angles or the frame rate are off, views are "
-        "missing, the matrices are of another scan, the patient turned",
-        100 * std::abs(result.arc_factor - 1), result.arc_factor > 1 ? "longer" : "shorter",
-        result.rescaled, result.difference, 100 * OppositeRays::kMostArcError);
-  }
-  const bool explained = squared(result.shifted) < kMostLeft * as_is;
-  if (explained && std::abs(result.shift_px) > most_shift_px &&
-      std::abs(result.shift_px) > kLeastSigmas * result.shift_sigma_px) {
-    return absl::StrFormat(
-        "the frames do not fit their matrices: opposite rays agree best where all frames lie %+.2f "
-        "px along the rows (sigma %.2f px) from where the matrices say; legal is within %g px. Any "
-        "of these does that: the principal point, the detector or the axis of rotation is "
-        "elsewhere, the matrices are of another scan, the patient moved",
-        result.shift_px, result.shift_sigma_px, most_shift_px);
-  }
-  const double beyond_noise = std::min(as_is, squared(result.shifted)) - squared(result.noise);
-  // What lies between two frames is known less well than that.
-  if (tells_order && !result.between_frames && beyond_noise > most) {
-    return absl::StrFormat(
-        "%s; legal is at most %.3f. The matrices are not those of the frames (another order, "
-        "another scan), the patient moved, or the dose or a correction changes between frames",
-        differ, std::sqrt(most));
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> UncheckedOrderText(const OppositeRaysResult& result) {
-  if (!result.not_judged.empty()) {
-    return absl::StrCat(
-        "not checked: whether the frames are in the order of their matrices, and their columns not "
-        "mirrored (a scan may well be right): ",
-        result.not_judged);
-  }
-  const double chance = result.by_chance, noise = result.noise;
-  if (TellsOrder(chance * chance, noise * noise)) return std::nullopt;
-  return absl::StrFormat(
-      "not checked: whether the frames are in the order of their matrices, and their columns not "
-      "mirrored (a scan may well be right): the object looks nearly alike from everywhere; frames "
-      "in any order differ by %.4f (rms) on %d opposite rays, by noise alone by %.4f, and %.4f or "
-      "more is needed",
-      chance, result.rays, noise,
-      std::sqrt(std::max(kLeastByChance, kLeastOverNoise * noise * noise)));
 }
 
 }  // namespace isocenter::recon

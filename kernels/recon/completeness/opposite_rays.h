@@ -15,6 +15,14 @@ namespace isocenter::recon {
 
 /// What the opposite rays of a scan say. Differences: root mean square, of line integrals.
 struct OppositeRaysResult {
+  /// Objects that look alike from everywhere say nothing of the order of their frames: by chance
+  /// frames must differ by this much (squared line integrals), and by so many times their noise.
+  static constexpr double kLeastByChance = 0.02 * 0.02, kLeastOverNoise = 4;
+  /// Whether frames look different from different sides. Squared differences, the second of noise.
+  static bool TellsOrder(double by_chance, double noise) {
+    return by_chance > kLeastByChance && by_chance > kLeastOverNoise * noise;
+  }
+
   /// Why nothing is said; empty: judged.
   std::string not_judged;
   int64_t rays = 0;  // that two frames have seen
@@ -35,6 +43,13 @@ struct OppositeRaysResult {
   /// as frames agree.
   double arc_factor = 1;
   double rescaled = 0;
+  /// By what share of the empty beam the counts rise from the first frame to the last, everywhere
+  /// by the same, where frames agree best, and the difference without that. 0: not looked for, as
+  /// frames agree.
+  double drift = 0;
+  double undrifted = 0;
+
+  bool tells_order() const { return TellsOrder(by_chance * by_chance, noise * noise); }
 };
 
 /// The line through the sources of two frames is a ray of both, and its line integral the same from
@@ -50,6 +65,9 @@ struct OppositeRaysResult {
 /// tells. Matrices that are turned all together about the axis fit as well as the right ones: the
 /// volume is turned.
 ///
+/// An offset that rises or falls while the frames come is another share of thick rays at the one
+/// side than half a turn later at the other.
+///
 /// Line integrals are of raw counts, or divided by the air of the calibration; offsets between
 /// frames (doses) do not matter, nor does what is the same in all frames and on both sides. Keeps
 /// up to 320 numbers a frame. Not thread-safe.
@@ -58,6 +76,7 @@ class OppositeRays {
   /// Of the squared difference by chance.
   static constexpr double kMostOfChance = 0.1;
   static constexpr double kMostShiftPx = 0.5;
+  static constexpr double kMostDrift = 0.005;     // of the empty beam
   static constexpr double kMostArcError = 0.025;  // of the arc; coarse pixels feign 0.02
 
   /// `acquisition`: valid, and must outlive this.
@@ -93,6 +112,7 @@ class OppositeRays {
     std::vector<int> frames;  // [view]
     bool mirrored = false;    // columns
     double shift_px = 0;
+    double drift = 0;            // taken off, from the first view to the last
     std::vector<bool> left_out;  // [bin]
   };
   struct Fit {
@@ -122,6 +142,8 @@ class OppositeRays {
   /// measured by what differs by chance, since other arcs have other rays.
   void FindArc(const Trajectory& trajectory, const std::vector<Pair>& pairs, const Reading& reading,
                OppositeRaysResult& result) const;
+  /// What rises or falls evenly in all pixels, of which the frames agree best without it.
+  void FindDrift(const std::vector<Pair>& pairs, Reading reading, OppositeRaysResult& result) const;
   /// Moves the shift to where the difference is least.
   Fit FindShift(const std::vector<Pair>& pairs, Reading& reading, Fit fit) const;
   /// Of the two values of a ray, variance of their difference: thick rays are noisier than those
@@ -134,8 +156,12 @@ class OppositeRays {
   std::vector<Profile> profiles_;
 };
 
-/// What is wrong, as a sentence for people; nothing where all is well or cannot be told. Shifts of
-/// up to `most_shift_px` are well.
+/// That an offset drifts, as a sentence for people, where that explains best why frames do not
+/// agree; else nothing.
+std::optional<std::string> DriftText(const OppositeRaysResult& result);
+
+/// What is wrong, that of a drift first, as a sentence for people; nothing where all is well or
+/// cannot be told. Shifts of up to `most_shift_px` are well.
 std::optional<std::string> MisfitText(const OppositeRaysResult& result,
                                       double most_shift_px = OppositeRays::kMostShiftPx);
 

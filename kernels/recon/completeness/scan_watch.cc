@@ -9,11 +9,13 @@ ScanWatch::ScanWatch(const Acquisition& acquisition)
       air_(acquisition),
       content_(acquisition),
       order_(acquisition),
+      copies_(acquisition),
       noise_(acquisition),
       doses_(acquisition),
       halves_(acquisition),
       still_(acquisition),
       echo_(acquisition),
+      jitter_(acquisition),
       row_length_(acquisition),
       strips_(acquisition),
       defects_(acquisition),
@@ -45,12 +47,14 @@ std::vector<ScanFinding> ScanWatch::Add(int view, std::span<const FrameRow> samp
   }
   content_.Add(view, sampled, dose);
   order_.Add(sampled, dose);
+  copies_.Add(view, sampled);
   // The difference of copies is no noise, and after them the object has moved on by several frames.
   if (!repeats) noise_.Add(view, sampled);
   doses_.Add(view, sampled, dose);
   halves_.Add(view, sampled);
   still_.Add(view, sampled);
   echo_.Add(view, sampled);
+  jitter_.Add(view, sampled);
   defects_.Add(view, sampled);
   still_pixels_.Add(view, sampled);
   thick_.Add(view, sampled, dose);
@@ -64,9 +68,12 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   if (repeated_.copies() > told_) {
     findings.push_back({ScanFault::kRepeatedFrames, repeated_.first_copy(), repeated_.Text()});
   }
+  // Frames that happen to lie alike among others that do not look still.
+  const std::optional<std::string> jitter = jitter_.Text();
+  if (jitter) findings.push_back({ScanFault::kFrameJitter, std::nullopt, *jitter});
   // Copies are still, too, and have the noise of what they copy.
   if (repeated_.copies() == 0) {
-    if (const std::optional<std::string> still = still_.Text()) {
+    if (const std::optional<std::string> still = still_.Text(); still && !jitter) {
       findings.push_back({ScanFault::kStillViews, std::nullopt, *still});
     }
     if (const std::optional<std::string> echo = echo_.Text()) {
@@ -77,8 +84,13 @@ std::vector<ScanFinding> ScanWatch::End(const OppositeRaysResult& rays) const {
   if (length) findings.push_back({ScanFault::kRowLength, std::nullopt, *length});
   const std::optional<std::string> order = order_.Text();
   if (order && !length) findings.push_back({ScanFault::kColumnOrder, std::nullopt, *order});
-  if (const std::optional<std::string> misfit = MisfitText(rays); misfit && !order && !length) {
-    findings.push_back({ScanFault::kMatricesMisfit, std::nullopt, *misfit});
+  if (const std::optional<std::string> misfit = MisfitText(rays);
+      misfit && !order && !length && !jitter) {
+    const ScanFault fault = DriftText(rays) ? ScanFault::kOffsetDrift : ScanFault::kMatricesMisfit;
+    findings.push_back({fault, std::nullopt, *misfit});
+  }
+  if (const std::optional<std::string> copies = copies_.Text()) {
+    findings.push_back({ScanFault::kCopiedColumns, std::nullopt, *copies});
   }
   if (const std::optional<std::string> defects = defects_.Text()) {
     findings.push_back({ScanFault::kUnknownDefects, std::nullopt, *defects});

@@ -15,10 +15,12 @@
 #include "kernels/recon/completeness/frame_row.h"
 #include "kernels/recon/completeness/opposite_rays.h"
 #include "kernels/recon/completeness/order/column_order.h"
+#include "kernels/recon/completeness/order/copied_columns.h"
 #include "kernels/recon/completeness/order/row_length.h"
 #include "kernels/recon/completeness/repeated_frames.h"
 #include "kernels/recon/completeness/steps/dose_steps.h"
 #include "kernels/recon/completeness/steps/frame_echo.h"
+#include "kernels/recon/completeness/steps/frame_jitter.h"
 #include "kernels/recon/completeness/steps/half_steps.h"
 #include "kernels/recon/completeness/steps/still_pixels.h"
 #include "kernels/recon/completeness/steps/still_views.h"
@@ -31,6 +33,7 @@ enum class ScanFault {
   kRepeatedFrames,
   kAirLevel,
   kMatricesMisfit,
+  kOffsetDrift,
   kDoseStrips,
   kUnknownDefects,
   kThickRays,
@@ -43,6 +46,8 @@ enum class ScanFault {
   kFrameEcho,
   kRowLength,
   kStillPixels,
+  kCopiedColumns,
+  kFrameJitter,
 };
 
 struct ScanFinding {
@@ -88,11 +93,13 @@ class ScanWatch {
   AirLevel air_;
   BeamContent content_;
   ColumnOrder order_;
+  CopiedColumns copies_;
   CountNoise noise_;
   DoseSteps doses_;
   HalfSteps halves_;
   StillViews still_;
   FrameEcho echo_;
+  FrameJitter jitter_;
   RowLength row_length_;
   DoseStrips strips_;
   UnknownDefects defects_;

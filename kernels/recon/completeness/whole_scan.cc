@@ -99,7 +99,7 @@ FoundInScan ScanFindings(const WholeScan& scan) {
   return found;
 }
 
-std::optional<std::string> CutRowsText(const WholeScan& scan) {
+std::optional<std::string> CutRowsText(const WholeScan& scan, std::string_view advice) {
   CutRows cut(scan.acquisition);
   std::vector<FrameRow> rows(scan.acquisition.detector.rows);
   bool found = false;
@@ -110,7 +110,7 @@ std::optional<std::string> CutRowsText(const WholeScan& scan) {
     found |= cut.Add(rows, scan.dose(view));
   }
   if (!found) return std::nullopt;
-  return cut.Text();
+  return cut.Text(advice);
 }
 
 std::vector<std::string> BeyondGridTexts(const WholeScan& scan, const VolumeGrid& grid,

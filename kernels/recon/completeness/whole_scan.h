@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/geometry/volume_grid.h"
@@ -40,9 +41,9 @@ struct FoundInScan {
 /// more. Line integrals that no beam gives are to be found before (FindIllegalLines).
 FoundInScan ScanFindings(const WholeScan& scan);
 
-/// Why the object is wider than the detector; nothing where it is not (CutRows). It looks at the
-/// outermost pixels of every row.
-std::optional<std::string> CutRowsText(const WholeScan& scan);
+/// Why the object is wider than the detector, and `advice` about that; nothing where it is not
+/// (CutRows). It looks at the outermost pixels of every row.
+std::optional<std::string> CutRowsText(const WholeScan& scan, std::string_view advice = {});
 
 /// Where the object is wider or longer than the grid of an iterative method, surroundings included;
 /// or the part of it that they surround too low; none where it is not (BeyondGrid).

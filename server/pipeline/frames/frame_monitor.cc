@@ -55,15 +55,18 @@ jobs::WarningKind KindOf(recon::ScanFault fault) {
     case recon::ScanFault::kHalfSteps:
     case recon::ScanFault::kDoseStrips:
       return jobs::WarningKind::kDoseUnknown;
+    case recon::ScanFault::kCopiedColumns:
     case recon::ScanFault::kUnknownDefects:
     case recon::ScanFault::kStillPixels:
       return jobs::WarningKind::kUnknownDefects;
+    case recon::ScanFault::kOffsetDrift:
     case recon::ScanFault::kBeamContent:
     case recon::ScanFault::kCountNoise:
       return jobs::WarningKind::kAirLevel;
     case recon::ScanFault::kThickRays:
       return jobs::WarningKind::kBeyondCalibration;
     case recon::ScanFault::kColumnOrder:
+    case recon::ScanFault::kFrameJitter:
     case recon::ScanFault::kRowLength:
     case recon::ScanFault::kMatricesMisfit:
       break;
@@ -247,11 +250,12 @@ std::vector<std::string> FrameMonitor::MeasuredMisfits() const {
 void FrameMonitor::CheckWidth(int index, double dose, std::vector<jobs::JobWarning>& warnings) {
   if (!cut_rows_) return;
   if (!cut_rows_->Add(sampled_, dose)) return;
-  warnings.push_back(
-      {jobs::WarningKind::kCutObject, index,
-       absl::StrCat(cut_rows_->Text(),
-                    "; unless the protocol corrects for truncation, as fdk_truncated "
-                    "does, the volume is wrong by tens of per cent")});
+  const auto kind =
+      cut_rows_->shows_air() ? jobs::WarningKind::kAirLevel : jobs::WarningKind::kCutObject;
+  warnings.push_back({kind, index,
+                      cut_rows_->Text("; unless the protocol corrects for truncation, as "
+                                      "fdk_truncated does, the volume is wrong by tens of per "
+                                      "cent")});
 }
 
 std::optional<double> FrameMonitor::UsualLevel(int index) const {

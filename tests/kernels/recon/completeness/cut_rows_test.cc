@@ -125,6 +125,26 @@ TEST(CutRows, PixelsThatSayNothingAreNoEdge) {
   EXPECT_EQ(CutAt(scan, [](int, int, int) { return 30; }), -1);
 }
 
+TEST(CutRows, AirOfAnotherDoseIsNoWidePatient) {
+  const Acquisition scan = Scan(PixelType::kUint16Counts);
+  CutRows half(scan);
+  EXPECT_NE(CutAt(
+                scan, [](int, int, int u) { return std::log(2) + (u > 20 && u < 44 ? 2.0 : 0.0); },
+                0, &half),
+            -1);
+  EXPECT_TRUE(half.shows_air());
+  EXPECT_THAT(half.Text("; advice"), HasSubstr("that is air, darker than declared"));
+  CutRows wide(scan);
+  CutAt(
+      scan,
+      [](int, int, int u) {
+        return 0.02 * 2 * std::sqrt(200.0 * 200 - 6 * (u - 31.5) * (u - 31.5));
+      },
+      0, &wide);
+  EXPECT_FALSE(wide.shows_air());
+  EXPECT_THAT(wide.Text("; advice"), HasSubstr("exchanged; advice"));
+}
+
 TEST(CutRows, SaysWhatWasSeenAndWhatIsExpected) {
   const Acquisition scan = Scan(PixelType::kFloat32LineIntegrals);
   CutRows cut(scan);

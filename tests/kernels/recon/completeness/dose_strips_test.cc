@@ -90,6 +90,15 @@ TEST(DoseStrips, WhereNothingIsAsBrightAsALegalDoseNoneIsRead) {
               HasSubstr("beyond 0.5 to 2 they are taken to be 1"));
 }
 
+TEST(DoseStrips, ADoseBelowTheLegalOneIsNoObject) {
+  EllipseScan scan = WithStrips({});
+  for (auto& frame : scan.frames) {
+    for (uint16_t& count : frame) count = static_cast<uint16_t>(0.4 * count);
+  }
+  EXPECT_THAT(Said(scan), AllOf(HasSubstr("are flat, as air is, and read doses of 0.4"),
+                                HasSubstr("the dose is another one than the calibration's")));
+}
+
 TEST(DoseStrips, WithoutStripsOrCountsThereIsNothingToSay) {
   EllipseScan scan = WithStrips({.a_mm = 112, .b_mm = 112, .x_mm = 0, .y_mm = 0});
   scan.acquisition.calibration = nullptr;

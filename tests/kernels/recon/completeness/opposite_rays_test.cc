@@ -192,6 +192,23 @@ TEST(OppositeRays, SeeAnArcOfAnotherLength) {
   EXPECT_THAT(Said(moved), HasSubstr("px along the rows"));
 }
 
+// Thick rays are another share of it at the one side than half a turn later at the other.
+TEST(OppositeRays, SeeAnOffsetThatDrifts) {
+  for (const double arc : {kFull, 200.0}) {
+    for (const double drift : {0.015, -0.02}) {
+      EllipseScan scan(120, arc, {.a_mm = 100, .b_mm = 80, .x_mm = 10, .y_mm = 5}, 0.01);
+      for (int view = 0; view < scan.views(); ++view) {
+        const double offset = 50000 * (0.02 + drift * (view / 119.0 - 0.5));
+        for (uint16_t& count : scan.frames[view]) count += static_cast<uint16_t>(offset);
+      }
+      EXPECT_NEAR(Judged(scan).drift, drift, 0.005) << arc;
+      EXPECT_THAT(Said(scan), HasSubstr(drift > 0 ? "carry something that rises"
+                                                  : "carry something that falls"))
+          << arc << " " << drift;
+    }
+  }
+}
+
 TEST(OppositeRays, DosesThatChangeAreNoMisfit) {
   EllipseScan scan(120, kFull, {}, 0.02);
   for (int view = 0; view < scan.views(); ++view) {
