@@ -250,10 +250,10 @@ absl::StatusOr<WireTransfer> MeasureWire(const VolumeView& volume, const Rod& ro
     ++result.slices;
   }
   if (!(sums[0] > 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("no wire is seen: less what is around it, what is there has %.1f HU, summed "
-                        "over voxels; legal is more than 0: it is not there, or drowned in noise",
-                        sums[0]));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "no wire is seen: less what is around it, what is there has %.1f HU, summed "
+        "over voxels; legal is more than 0: it is not there, or drowned in noise",
+        sums[0]));
   }
   for (int n = 0; n <= kFrequencies; ++n) {
     const double frequency = 0.5 / pixel * n / kFrequencies,

@@ -11,7 +11,8 @@ absl::StatusOr<ComputedScatter> ComputeScatter(const SecondPassPlan& plan,
                                                const ops::Registry& registry,
                                                std::span<ops::Device* const> devices,
                                                const ops::RawFrames& frames) {
-  ISO_ASSIGN_OR_RETURN(const auto store, LineStore::Create(plan, LinesOf(plan), registry, *devices[0]));
+  ISO_ASSIGN_OR_RETURN(const auto store,
+                       LineStore::Create(plan, LinesOf(plan), registry, *devices[0]));
   for (int view = 0; view < plan.views(); view += plan.chunk_views) {
     const int count = std::min(plan.chunk_views, plan.views() - view);
     ISO_RETURN_IF_ERROR(store->Push(frames.views(view, count), {}, {}));

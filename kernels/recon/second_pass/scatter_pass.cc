@@ -49,7 +49,8 @@ absl::Status ScatterPass::Bin(LineStore& lines) {
   lines_.resize(FramePixels() * views);
   threads_.ParallelFor(views, [&](int64_t view, int) {
     const HostView3<float> frame = lines.Lines(static_cast<int>(view), 1);
-    BinFrame(plan_, plan_.coarse.acquisition.detector, frame, {&lines_[view * FramePixels()], static_cast<size_t>(FramePixels())});
+    BinFrame(plan_, plan_.coarse.acquisition.detector, frame,
+             {&lines_[view * FramePixels()], static_cast<size_t>(FramePixels())});
   });
   const double cut = ShareOfCutRows(plan_, lines_);
   if (cut <= kMostCutRows) return absl::OkStatus();
