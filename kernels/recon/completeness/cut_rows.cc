@@ -67,9 +67,8 @@ std::string CutRows::Text(std::string_view advice) const {
     return absl::StrFormat(
         "in %d views more than %.0f %% of the rows end flat and alike at both sides with line "
         "integrals of up to %.1f; legal are at most %.1f: that is air, darker than declared, and "
-        "no "
-        "wide patient. Is the dose another one than that of i0_counts or of the calibration? Then "
-        "frames have to tell it; all line integrals are off by as much",
+        "no wide patient. Is the dose another one than that of i0_counts or of the calibration? "
+        "Then frames have to tell it; all line integrals are off by as much",
         cut_views_, 100 * kCutRows, most_line_, kCutLine);
   }
   std::string text = absl::StrFormat(

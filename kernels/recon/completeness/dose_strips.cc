@@ -72,10 +72,9 @@ std::string DoseStrips::Text() const {
   if (2 * flat_beyond_ > shaded_ + beyond_) {
     return absl::StrFormat(
         "in %d views or more the %d columns at either side that their doses are read from are "
-        "flat, "
-        "as air is, and read doses of %.2f to %.2f; legal is %g to %g, others are taken to be 1, "
-        "and "
-        "all line integrals are off by as much: the dose is another one than the calibration's. "
+        "flat, as air is, and read doses of %.2f to %.2f; legal is %g to %g, others are taken to "
+        "be 1, and all line integrals are off by as much: the dose is another one than the "
+        "calibration's. "
         "Frames may tell it, or the calibration be made at such a dose",
         shaded_ + beyond_, strip_, least_, most_, ops::kLeastDose, ops::kMostDose);
   }

@@ -62,9 +62,7 @@ TEST(FrameJitter, OfAGoodScanIsNone) {
         EllipticBody{.a_mm = 0.5, .b_mm = 0.5, .x_mm = 60},
         EllipticBody{.a_mm = 100, .b_mm = 3, .y_mm = 20}}) {
     for (const double noise : {0.0, 0.01, 0.05}) {
-      for (const int views : {60, 120, 300}) {
-        EXPECT_EQ(Told(EllipseScan(views, 200, body, noise)), "") << body.a_mm << " " << views;
-      }
+      EXPECT_EQ(Told(EllipseScan(60, 200, body, noise)), "") << body.a_mm;
       EXPECT_EQ(Told(EllipseScan(120, 360, body, noise, 60)), "") << body.a_mm;
     }
   }
