@@ -89,6 +89,20 @@ std::vector<std::pair<std::string, std::string>> NarrowSlices(const std::vector<
   return narrow;
 }
 
+/// Of a scan that may become a baseline: later ones are held against its distances.
+std::vector<std::string> WrongDistances(const std::vector<Measure>& measures,
+                                        const Options& options, const VolumeGrid& grid) {
+  constexpr double kMostErrorMm = 0.5, kMostErrorVoxels = 0.5;
+  const double most = std::max(kMostErrorMm, kMostErrorVoxels * grid.spacing.x);
+  const auto error = std::ranges::find(measures, "distance_error_mm", &Measure::name);
+  if (error == measures.end() || error->value <= most) return {};
+  return {absl::StrFormat(
+      "distances within the phantom are wrong by up to %.2f mm; expected are at most %.2g mm: "
+      "--scale-mm %g is not that of this phantom, or the room's geometry or the voxels' size is "
+      "wrong",
+      error->value, most, PhantomOf(options).scale_mm)};
+}
+
 absl::Status CheckTolerances(const Options& options) {
   const std::vector<std::string> names = quality::FigureNames(PhantomOf(options));
   for (const std::string& text : options.tolerances) {
@@ -399,6 +413,7 @@ absl::Status Qa(const Options& options) {
   if (!is_judged && baseline.measures.empty()) {
     PrintReasons("near the least that is measured",
                  NarrowSlices(found.measures, volume.grid.spacing.z));
+    PrintWarnings(WrongDistances(found.measures, options, volume.grid));
   }
   ISO_RETURN_IF_ERROR(Report(options, found));
   return Judge(options, found);
