@@ -66,9 +66,12 @@ absl::StatusOr<formats::Volume> LoadAgain(const Options& options, const Conditio
       "of frames of its own, reconstructed as the first"));
 }
 
+double ScaleMm(const Options& options) {
+  return options.scale_mm.value_or(DefaultPhantomScaleMm(options.scan.phantom));
+}
+
 QualityPhantom PhantomOf(const Options& options) {
-  return QualityPhantomNamed(
-      options.scan.phantom, options.scale_mm.value_or(DefaultPhantomScaleMm(options.scan.phantom)));
+  return QualityPhantomNamed(options.scan.phantom, ScaleMm(options));
 }
 
 /// Slice widths that a later scan may not be able to measure, and why.
@@ -100,7 +103,7 @@ std::vector<std::string> WrongDistances(const std::vector<Measure>& measures,
       "distances within the phantom are wrong by up to %.2f mm; expected are at most %.2g mm: "
       "--scale-mm %g is not that of this phantom, or the room's geometry or the voxels' size is "
       "wrong",
-      error->value, most, PhantomOf(options).scale_mm)};
+      error->value, most, ScaleMm(options))};
 }
 
 absl::Status CheckTolerances(const Options& options) {
