@@ -22,6 +22,7 @@
 #include "client/formats/volume_input.h"
 #include "client/imaging/comparable.h"
 #include "client/imaging/difference.h"
+#include "client/imaging/likeness.h"
 #include "client/imaging/resample.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/phantom/phantom.h"
@@ -185,6 +186,26 @@ std::string PartlyCompared(const Options& options, int64_t compared, int64_t all
                       options.truth, "; the others count nowhere");
 }
 
+/// Of a volume of another phantom, or of one of another size.
+std::string OtherPhantom(const Options& options, const imaging::Likeness& likeness) {
+  if (options.phantom.empty()) return "";
+  const std::string other = absl::StrFormat("%s does not look like the phantom %s of --scale-mm %g",
+                                            options.volume, options.phantom, ScaleMm(options));
+  if (const double wrong = likeness.Wrong(); wrong > imaging::Likeness::kMostWrong) {
+    return absl::StrFormat(
+        "%s: outlines or cavities differ by %.0f %% of what it fills near the isocentre's plane; "
+        "expected are at most %.0f %%",
+        other, 100 * wrong, 100 * imaging::Likeness::kMostWrong);
+  }
+  if (const double part = likeness.Contrast(); part < imaging::Likeness::kLeastContrast) {
+    return absl::StrFormat(
+        "%s: of its contrasts near the isocentre's plane %.0f %% are where they should be; "
+        "expected are at least %.0f %%",
+        other, 100 * part, 100 * imaging::Likeness::kLeastContrast);
+  }
+  return "";
+}
+
 /// "97 %"; of a splinter no more is known than that it is one.
 std::string ShareText(double share) {
   return share < 0.01 ? "< 1 %" : absl::StrFormat("%.3g %%", 100 * share);
@@ -234,6 +255,7 @@ absl::Status Compare(const Options& options) {
   ISO_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Doubts(options, volume, *truth));
   const VolumeGrid& grid = volume.grid;
   imaging::DifferenceMeter meter(grid);
+  imaging::Likeness likeness(grid);
   ProgressBar bar("compare", "slices", grid.nz);
   std::vector<float> expected;
   for (int z = 0; z < grid.nz; z += kSlab) {
@@ -243,6 +265,7 @@ absl::Status Compare(const Options& options) {
     expected.resize(slab.voxels());
     truth->Fill(slab, {expected.data(), slab.shape()});
     meter.Add(z, volume.view().slices(z, slab.nz), {expected.data(), slab.shape()});
+    likeness.Add(z, volume.view().slices(z, slab.nz), {expected.data(), slab.shape()});
     bar.Update(z + slab.nz);
   }
   const int64_t compared = meter.regions().back().voxels;
@@ -252,6 +275,8 @@ absl::Status Compare(const Options& options) {
   }
   std::string partly = PartlyCompared(options, compared, grid.voxels());
   if (!partly.empty()) warnings.push_back(std::move(partly));
+  std::string other = OtherPhantom(options, likeness);
+  if (!other.empty()) warnings.push_back(std::move(other));
   PrintWarnings(warnings);
   if (const std::string part = PartlyCovered(options, meter); !part.empty()) {
     std::fprintf(stderr, "isocenter: %s\n", part.c_str());
@@ -299,7 +324,8 @@ void AddCompareCommand(flags::Command program) {
       "voxels\n"
       "outside of it count nowhere. Warned of is what makes figures doubtful: numbers that hardly "
       "are\n"
-      "HU, other axes, grids or frames of reference, little that lies within both.");
+      "HU, other axes, grids or frames of reference, little that lies within both, another "
+      "phantom.");
   command.Add("volume", o.volume, "volume in HU").Required().Type("VOLUME");
   flags::Command truth = command.OneOfThese("Truth");
   truth.Add("--truth", o.truth, "volume in HU").Type("FILE");

@@ -15,6 +15,8 @@ namespace {
 
 // Of a disc's contrast to noise, which a tolerance may let pass.
 constexpr double kMostContrastLoss = 0.5;
+// Of a tolerance that is given, in usual ones: a figure that is near 0 has no share of itself.
+constexpr double kMostUsual = 10;
 
 // A tolerance: the larger of an absolute value and a share of the value.
 double Within(double absolute, double share, double value) {
@@ -175,11 +177,13 @@ absl::StatusOr<NamedTolerance> ParseTolerance(absl::string_view text) {
       sign == absl::string_view::npos ? absl::string_view() : text.substr(sign + 1);
   NamedTolerance tolerance{.name = std::string(text.substr(0, sign)),
                            .percent = absl::ConsumeSuffix(&number, "%")};
-  if (absl::SimpleAtod(number, &tolerance.value) && tolerance.value > 0 && tolerance.value <= 1e9) {
+  if (absl::SimpleAtod(number, &tolerance.value) && tolerance.value > 0 &&
+      tolerance.value <= (tolerance.percent ? 100 : 1e9)) {
     return tolerance;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("the tolerance is '", text, "'; legal is NAME=VALUE or NAME=PERCENT%, above 0"));
+      absl::StrCat("the tolerance is '", text,
+                   "'; legal is NAME=VALUE, above 0, or NAME=PERCENT%, above 0 and up to 100"));
 }
 
 absl::Status SetTolerance(const std::string& text, std::vector<Measure>& measures) {
@@ -188,6 +192,13 @@ absl::Status SetTolerance(const std::string& text, std::vector<Measure>& measure
   if (measure == measures.end()) {
     return absl::NotFoundError(
         absl::StrCat("the tolerance is of '", tolerance.name, "', which was not measured"));
+  }
+  const double most = std::max(std::abs(measure->value), kMostUsual * measure->tolerance);
+  if (!tolerance.percent && tolerance.value > most) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the tolerance of %s is %g, which nothing leaves; legal is at most %.3g, the larger of the "
+        "figure (%.3g) and %g times its usual tolerance",
+        measure->name, tolerance.value, most, measure->value, kMostUsual));
   }
   measure->tolerance = tolerance.percent
                            ? std::max(1e-9, tolerance.value / 100 * std::abs(measure->value))

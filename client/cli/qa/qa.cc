@@ -66,9 +66,12 @@ absl::StatusOr<formats::Volume> LoadAgain(const Options& options, const Conditio
       "of frames of its own, reconstructed as the first"));
 }
 
+double ScaleMm(const Options& options) {
+  return options.scale_mm.value_or(DefaultPhantomScaleMm(options.scan.phantom));
+}
+
 QualityPhantom PhantomOf(const Options& options) {
-  return QualityPhantomNamed(
-      options.scan.phantom, options.scale_mm.value_or(DefaultPhantomScaleMm(options.scan.phantom)));
+  return QualityPhantomNamed(options.scan.phantom, ScaleMm(options));
 }
 
 /// Slice widths that a later scan may not be able to measure, and why.
@@ -87,6 +90,20 @@ std::vector<std::pair<std::string, std::string>> NarrowSlices(const std::vector<
                         slices, quality::kSureSliceWidth, quality::kLeastSliceWidth, slice_mm / 2));
   }
   return narrow;
+}
+
+/// Of a scan that may become a baseline: later ones are held against its distances.
+std::vector<std::string> WrongDistances(const std::vector<Measure>& measures,
+                                        const Options& options, const VolumeGrid& grid) {
+  constexpr double kMostErrorMm = 0.5, kMostErrorVoxels = 0.5;
+  const double most = std::max(kMostErrorMm, kMostErrorVoxels * grid.spacing.x);
+  const auto error = std::ranges::find(measures, "distance_error_mm", &Measure::name);
+  if (error == measures.end() || error->value <= most) return {};
+  return {absl::StrFormat(
+      "distances within the phantom are wrong by up to %.2f mm; expected are at most %.2g mm: "
+      "--scale-mm %g is not that of this phantom, or the room's geometry or the voxels' size is "
+      "wrong",
+      error->value, most, ScaleMm(options))};
 }
 
 absl::Status CheckTolerances(const Options& options) {
@@ -399,6 +416,7 @@ absl::Status Qa(const Options& options) {
   if (!is_judged && baseline.measures.empty()) {
     PrintReasons("near the least that is measured",
                  NarrowSlices(found.measures, volume.grid.spacing.z));
+    PrintWarnings(WrongDistances(found.measures, options, volume.grid));
   }
   ISO_RETURN_IF_ERROR(Report(options, found));
   return Judge(options, found);

@@ -60,6 +60,23 @@ absl::Status CheckBead(const Bead& bead, size_t index) {
   return absl::OkStatus();
 }
 
+// "; ..." of a table that is small and wrong in mm, and would be right in another unit.
+std::string OtherUnit(const BeadTable& table) {
+  constexpr double kSmallestPhantomMm = 25;  // from its middle
+  for (const Bead& bead : table) {
+    const Vec3 p = bead.center;
+    if (std::max({std::abs(p.x), std::abs(p.y), std::abs(p.z)}) > kSmallestPhantomMm) return "";
+  }
+  for (const auto& [name, mm] : {std::pair{"cm", 10.0}, {"inches", 25.4}}) {
+    BeadTable scaled = table, with_diameters = table;
+    for (Bead& bead : scaled) bead.center = mm * bead.center;
+    for (Bead& bead : with_diameters) bead = {mm * bead.center, mm * bead.diameter_mm};
+    if (!CheckBeadTable(scaled).ok() && !CheckBeadTable(with_diameters).ok()) continue;
+    return absl::StrFormat("; times %g it would be legal: is the table in %s?", mm, name);
+  }
+  return "";
+}
+
 // How far the balls are from the plane through three of them that are far from each other.
 double DepthMm(const BeadTable& table) {
   const auto farthest = [&table](auto distance) {
@@ -123,8 +140,9 @@ absl::StatusOr<BeadTable> ParseBeadTable(absl::string_view text) {
     }
     table.push_back({{values[0], values[1], values[2]}, values[3]});
   }
-  ISO_RETURN_IF_ERROR(CheckBeadTable(table));
-  return table;
+  const absl::Status status = CheckBeadTable(table);
+  if (status.ok()) return table;
+  return absl::InvalidArgumentError(absl::StrCat(status.message(), OtherUnit(table)));
 }
 
 std::string BeadTableText(const BeadTable& table) {

@@ -194,6 +194,13 @@ std::optional<std::string> DetectorLevels::Overexposed(const Levels& levels, dou
         "tell its dose, without which they are not recovered; expected are at most %.0f %%",
         percent, full_scale_, 100 * kMost);
   }
+  if (!(full_scale_dose_ > 0)) {
+    return absl::StrFormat(
+        "%.1f %% of the detector's pixels are beyond the calibration's full scale of %.0f counts, "
+        "which is below what the detector shows in the dark: nothing is recovered; expected is the "
+        "detector's full scale",
+        percent, full_scale_);
+  }
   const double hidden = std::log(dose / full_scale_dose_);
   if (hidden <= kMostHidden) return std::nullopt;
   return absl::StrFormat(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "client/formats/meta_image.h"
 #include "client/imaging/comparable.h"
@@ -150,6 +151,50 @@ TEST(Compare, OfAPhantomIsAgainstVoxelsMeans) {
   // 27 points know a mean to a ninth of what one does, or better where edges are straight.
   EXPECT_LT(means, points / 3);
   EXPECT_GT(points, 30);
+}
+
+/// The mean of a phantom in each voxel, moved and with noise.
+formats::Volume Made(const std::string& name, double scale_mm, double noise_hu) {
+  formats::Volume volume{.grid = CenteredGrid(120, 120, 40, {2, 2, 2})};
+  volume.facts.unit = "HU";
+  volume.voxels.resize(volume.grid.voxels());
+  VolumeGrid moved = volume.grid;
+  moved.origin.x += 3;
+  ThreadPool pool(2);
+  phantom::Rasterize(**phantom::MakePhantom(name, scale_mm, 0.02), moved, 0.02, 2, pool,
+                     {volume.voxels.data(), volume.grid.shape()});
+  std::mt19937 random(7);
+  std::normal_distribution<float> noise(0, static_cast<float>(noise_hu));
+  for (float& voxel : volume.voxels) voxel += noise(random);
+  return volume;
+}
+
+/// Whatever the phantom is: the right one that lies 3 mm aside in 300 HU of noise is it, and one of
+/// another size or of another kind is not. (`quality` of the same radius is not told from
+/// `catphan`.)
+TEST(Compare, TellsAnotherPhantomFromTheRightOne) {
+  TemporaryDirectory directory;
+  const std::string file = directory / "v.mha";
+  const auto said = [&](const std::string& phantom, const char* scale_mm) {
+    const Outcome outcome = RunCommand(
+        {"compare", file, "--phantom", phantom, "--scale-mm", scale_mm, "--subsamples", "1"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.err;
+  };
+  for (const std::string& name : phantom::PhantomNames()) {
+    ASSERT_TRUE(formats::WriteMetaImage(file, Made(name, 80, 300)).ok());
+    EXPECT_THAT(said(name, "80"), Not(HasSubstr("warning"))) << name;
+  }
+  ASSERT_TRUE(formats::WriteMetaImage(file, Made("catphan", 80, 20)).ok());
+  for (const char* other : {"64", "100"}) {
+    EXPECT_THAT(said("catphan", other),
+                AllOf(HasSubstr("warning: " + file +
+                                " does not look like the phantom catphan of "
+                                "--scale-mm " +
+                                other),
+                      HasSubstr("outlines or cavities differ")));
+  }
+  EXPECT_THAT(said("head", "80"), HasSubstr("does not look like the phantom head"));
 }
 
 }  // namespace

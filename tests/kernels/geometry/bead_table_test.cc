@@ -80,5 +80,27 @@ TEST(BeadTable, SaysWhichBallIsWrong) {
               HasSubstr("of a plane"));
 }
 
+TEST(BeadTable, AsksForTheUnitWhereAnotherWouldBeLegal) {
+  const auto text = [](double mm, bool diameters) {
+    BeadTable table = HelixBeads();
+    for (Bead& bead : table) {
+      bead.center = (1 / mm) * bead.center;
+      if (diameters) bead.diameter_mm /= mm;
+    }
+    return BeadTableText(table);
+  };
+  for (const bool diameters : {false, true}) {
+    EXPECT_THAT(Error(text(10, diameters)), HasSubstr("; times 10 it would be legal: is the table "
+                                                      "in cm?"));
+    // Legal as well in cm: what is asked is whether it is mm.
+    EXPECT_THAT(Error(text(25.4, diameters)), HasSubstr("it would be legal: is the table in"));
+  }
+  BeadTable twice = HelixBeads();
+  twice[9].center = twice[8].center;
+  EXPECT_THAT(Error(BeadTableText(twice)), testing::Not(HasSubstr("unit")));
+  for (Bead& bead : twice) bead.center = 0.1 * bead.center;
+  EXPECT_THAT(Error(BeadTableText(twice)), testing::Not(HasSubstr("would be legal")));
+}
+
 }  // namespace
 }  // namespace isocenter

@@ -126,10 +126,17 @@ TEST(Constancy, TolerancesAreSetByName) {
   EXPECT_TRUE(SetTolerance("water_hu=1.5", measures).ok());
   EXPECT_NEAR(measures[1].tolerance, 1.5, 1e-12);
   EXPECT_THAT(std::string(SetTolerance("noise=1", measures).message()), HasSubstr("'noise'"));
-  for (const char* bad :
-       {"noise_hu", "noise_hu=", "noise_hu=x", "noise_hu=-1", "noise_hu=nan", "=3"}) {
+  for (const char* bad : {"noise_hu", "noise_hu=", "noise_hu=x", "noise_hu=-1", "noise_hu=nan",
+                          "noise_hu=101%", "=3"}) {
     EXPECT_FALSE(SetTolerance(bad, measures).ok()) << bad;
   }
+  EXPECT_THAT(std::string(SetTolerance("noise_hu=1000%", measures).message()),
+              HasSubstr("'noise_hu=1000%'; legal is NAME=VALUE, above 0, or NAME=PERCENT%, above 0 "
+                        "and up to 100"));
+  // Ten times 1.5, of a figure that is less.
+  EXPECT_THAT(std::string(SetTolerance("water_hu=4000", measures).message()),
+              HasSubstr("the tolerance of water_hu is 4000, which nothing leaves; legal is at most "
+                        "15,"));
 }
 
 TEST(Constancy, MeasuresAreChecked) {

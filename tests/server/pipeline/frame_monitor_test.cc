@@ -300,6 +300,29 @@ TEST(FrameMonitor, WarnsOfOverexposureThatIsNotRecovered) {
                         "be recovered are those of at most 0.9"));
 }
 
+// Of a set that was made with a full scale below its own offsets there is no dose at which the
+// detector ends.
+TEST(FrameMonitor, WarnsOfAFullScaleBelowTheDark) {
+  recon::Acquisition acquisition =
+      TestAcquisition(60, 30, recon::PixelType::kUint16Counts, /*i0=*/50000);
+  auto calibration = std::make_shared<ops::Calibration>();
+  const size_t pixels = size_t(acquisition.detector.rows) * acquisition.detector.columns;
+  calibration->response = ops::PixelResponse{.offset_counts = std::vector<float>(pixels, 200.f),
+                                             .air_counts = std::vector<float>(pixels, 50000.f),
+                                             .full_scale_counts = 100};
+  acquisition.calibration = calibration;
+  FrameMonitor monitor(acquisition, ops::Truncation::kNone);
+  const std::vector<uint16_t> counts(pixels, 20000);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(counts));
+  const auto warnings = monitor.OnFrame(0, {&bytes, 1}, {}, std::nullopt, 1);
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_THAT(
+      warnings[0].text,
+      testing::AllOf(HasSubstr("beyond the calibration's full scale of 100 counts, which is "
+                               "below what the detector shows in the dark"),
+                     testing::Not(HasSubstr("nan"))));
+}
+
 TEST(FrameMonitor, WaterBeyondTheCalibrationIsToldOfAtTheEnd) {
   recon::Acquisition acquisition =
       TestAcquisition(60, 30, recon::PixelType::kUint16Counts, /*i0=*/50000);
