@@ -11,7 +11,6 @@ constexpr int kEdge = 4;             // of a cube, voxels
 constexpr int64_t kLeastCubes = 50;  // of the object: of fewer nothing is said
 constexpr double kSurface = -500;    // HU, half of water
 constexpr double kStep = 600;        // HU, more than artefacts have
-constexpr double kLeastSpread = 40;  // HU, root mean square of the contrasts
 
 }  // namespace
 
@@ -43,25 +42,11 @@ void Likeness::AddCube(Cube cube, HostView3<const float> slices, HostView3<const
   found /= voxels;
   object_ += expected > kSurface;
   wrong_ += (expected > kSurface) != (found > kSurface) && std::abs(expected - found) > kStep;
-  if (expected <= kSurface || found <= kSurface) return;
-  ++within_;
-  truth_ += expected;
-  volume_ += found;
-  truth_truth_ += expected * expected;
-  truth_volume_ += expected * found;
 }
 
 double Likeness::Wrong() const {
   if (object_ < kLeastCubes) return 0;
   return static_cast<double>(wrong_) / static_cast<double>(object_);
-}
-
-double Likeness::Contrast() const {
-  if (within_ < kLeastCubes) return 1;
-  const auto count = static_cast<double>(within_);
-  const double spread = truth_truth_ / count - truth_ / count * truth_ / count;
-  if (spread < kLeastSpread * kLeastSpread) return 1;
-  return (truth_volume_ / count - truth_ / count * volume_ / count) / spread;
 }
 
 }  // namespace isocenter::imaging

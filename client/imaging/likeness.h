@@ -12,8 +12,8 @@ namespace isocenter::imaging {
 /// which every orbit sees.
 class Likeness {
  public:
-  /// Of less than this, or of more wrong than that, a volume is of another object.
-  static constexpr double kLeastContrast = 0.25, kMostWrong = 0.2;
+  /// Of more wrong than this, a volume is of another object.
+  static constexpr double kMostWrong = 0.2;
 
   explicit Likeness(const VolumeGrid& grid) : grid_(grid) {}
   /// As DifferenceMeter::Add, of a truth everywhere.
@@ -22,9 +22,6 @@ class Likeness {
   /// Volume of what differs by more than most of water's step to air, in that of the truth's
   /// object: above 0 where outlines or cavities differ. 0 where there is too little of the object.
   double Wrong() const;
-  /// How much of the contrasts within the truth's object the volume has, at their places (slope
-  /// of the regression); 1 where the truth has none.
-  double Contrast() const;
 
  private:
   struct Cube {
@@ -33,9 +30,7 @@ class Likeness {
   void AddCube(Cube cube, HostView3<const float> slices, HostView3<const float> truth);
 
   const VolumeGrid grid_;
-  int64_t object_ = 0, wrong_ = 0, within_ = 0;
-  // Within both objects, HU: truth, volume, and their products.
-  double truth_ = 0, volume_ = 0, truth_truth_ = 0, truth_volume_ = 0;
+  int64_t object_ = 0, wrong_ = 0;
 };
 
 }  // namespace isocenter::imaging
