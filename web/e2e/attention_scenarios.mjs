@@ -4,6 +4,8 @@ import { violations } from './axe.mjs';
 import { DONE, LIVE, eventually, job, shown } from './helpers.mjs';
 import { fixtureJobs } from './worlds.mjs';
 
+const FAILED = '20260301T085000-fail0008';
+
 // The browser believes that its user looks at another tab.
 const hide = (page, hidden) => page.evaluate((to) => {
   Object.defineProperty(document, 'hidden', { configurable: true, get: () => to });
@@ -44,7 +46,7 @@ export const attentionScenarios = {
       await open('#/');
       const attention = page.getByRole('region', { name: 'Needs attention' });
       await shown(attention.getByText('association refused: called AE title not recognized'));
-      await shown(attention.getByText(/84 instances failed/));
+      await shown(attention.getByRole('listitem').filter({ hasText: /84 instances failed/ }).locator('a[href="docs/runbook.html#isocenterdicomsendfailed"]'));
       await shown(attention.getByText(/^Calibration set angio-2026-01 of Angio1R+: expires in 5 days, .*no other follows it/));
       assert.equal(await attention.getByText('zeego').count(), 0, 'another set follows');
       await shown(attention.getByText(/was not passed.*Noise.*24\.1.*20\.3 ±2\.0/i));
@@ -68,6 +70,7 @@ export const attentionScenarios = {
     server.calibrations = [];
     server.quality = server.quality.map((result) => ({ ...result, passed: result.baseline ? null : true }));
     server.transfers = [];
+    server.jobs.delete(FAILED);
     await open('#/');
     await page.reload();
     await shown(page.getByRole('article', { name: 'Room AXIOM-2' }));
@@ -139,6 +142,25 @@ export const attentionScenarios = {
     await open('#/');
     await shown(page.locator(`tr[data-job="${good.job_id}"]`));
     await eventually('no more', async () => (await attention.getByText('may be wrong').count()) === 0);
+  },
+
+  async 'attention: a scan that failed says that there is no volume, of which order, and what to do, until it is acknowledged or another went well'({ page, open, server }) {
+    server.jobs.set(FAILED, { ...server.jobs.get(FAILED), accession_number: 'A-FAILED' });
+    await open('#/');
+    const attention = page.getByRole('region', { name: /needs attention/i });
+    const failed = attention.getByText(/^The scan of Zeego left, head_soft, .* \(accession no\. A-FAILED\) has no volume: 37 of 400 frames never came/);
+    await shown(failed);
+    await shown(failed.locator('a[href="docs/user-guide/at-the-arm.html#a-scan-that-failed"]'));
+    assert.deepEqual(await violations(page, { contrast: true }), []);
+    await attention.getByRole('button', { name: /^Acknowledge: failed scan of Zeego left/ }).click();
+    await eventually('it is folded away', async () => !(await failed.isVisible()));
+    await attention.getByText(/acknowledged, in this browser only$/).click();
+    await attention.getByRole('button', { name: /^Call again: failed scan of Zeego left/ }).click();
+    await shown(failed);
+    const again = { ...server.jobs.get(DONE), job_id: '20260301T093700-again014', accession_number: 'A-FAILED', create_time: new Date().toISOString(), warning_count: 0, warning_kinds: [] };
+    server.jobs.set(again.job_id, again);
+    server.send('job', again);
+    await eventually('another one stands for it', async () => (await failed.count()) === 0);
   },
 
   async 'what is acknowledged calls no more in this browser, is still to be found, and calls again when something new happens'({ page, open, server }) {

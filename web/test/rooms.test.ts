@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Job } from '../src/api/types.ts';
 import { finishOf, finishTime, rateOf } from '../src/lib/progress.ts';
-import { brokenOff, doubtfulScans, refusedLately, shownOf } from '../src/lib/rooms.ts';
+import { brokenOff, doubtfulScans, failedScans, refusedLately, shownOf } from '../src/lib/rooms.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 const scan = (job_id: string, state: Job['state'], minutes: number, over: Partial<Job> = {}) => ({
@@ -75,6 +75,21 @@ test('the scan of another patient neither mends a volume nor hides that one is m
   const failed = of('failed', 'failed', 9, 'A1003');
   assert.deepEqual(ids(brokenOff([other, failed, of('given-up', 'cancelled', 8, 'A1004')], other, NOW)), ['failed']);
   assert.deepEqual(ids(brokenOff([other, failed, of('again', 'completed', 5, 'A1003')], other, NOW)), []);
+});
+
+test('a live scan that failed stays until a later one of its order went well, or a day has gone by', () => {
+  const of = (id: string, state: Job['state'], minutes: number, accession_number: string | null, over: Partial<Job> = {}) => scan(id, state, minutes, { station_name: 'A', job_class: 'live', accession_number, ...over });
+  const failed = of('failed', 'failed', 9, 'A1003');
+  const good = of('good', 'completed', 3, 'A1003');
+  assert.deepEqual(ids(failedScans([failed, of('other', 'completed', 3, 'A1002'), of('latest', 'failed', 2, null)], NOW)), ['latest', 'failed']);
+  assert.deepEqual(ids(failedScans([failed, good], NOW)), []);
+  assert.deepEqual(ids(failedScans([{ ...failed, accession_number: null }, { ...good, accession_number: null }], NOW)), [], 'of the room, where no order is told');
+  assert.deepEqual(ids(failedScans([of('old', 'failed', 60 * 25, null), of('given-up', 'cancelled', 8, null), { ...failed, refines_job_id: 'x' }, { ...failed, job_class: 'batch' }], NOW)), []);
+  // What may be wrong itself stands for nothing, here and on the room's card.
+  const wrong = { ...good, warning_kinds: ['air_level'] };
+  assert.deepEqual(ids(failedScans([failed, wrong], NOW)), ['failed']);
+  assert.deepEqual(ids(brokenOff([failed, wrong], wrong, NOW)), ['failed']);
+  assert.deepEqual(ids(failedScans([failed, { ...good, warning_kinds: ['frame_gap'] }], NOW)), []);
 });
 
 test('of each room the last refusal of the last minutes, until it got a job', () => {

@@ -23,6 +23,7 @@ export const DOCS = {
   calibrating: 'docs/calibrating.html',
   calibrationEnds: 'docs/calibration.html#which-one-an-acquisition-gets',
   atTheArm: 'docs/user-guide/at-the-arm.html',
+  failedScan: 'docs/user-guide/at-the-arm.html#a-scan-that-failed',
   doubtful: 'docs/user-guide/at-the-arm.html#a-volume-that-may-be-wrong',
   warnings: 'docs/troubleshooting.html#warnings-to-the-room',
   destinations: 'docs/user-guide/pacs.html#being-sent-results',

@@ -15,11 +15,12 @@ export function shownOf(own: Job[]): Job | undefined {
   return [...own].sort((a, b) => rank(a) - rank(b) || (a.create_time < b.create_time ? 1 : -1))[0];
 }
 
-// Whether a later scan stands for one whose volume is missing or may be wrong: only one of the same order, for another patient's mends
-// nothing; of the room where no order is told, or where the exposure was given up on purpose.
+// Whether a later scan that went well stands for one whose volume is missing or may be wrong: only one of the same order, for another
+// patient's mends nothing; of the room where no order is told, or where the exposure was given up on purpose.
 function standsFor(later: Job, job: Job): boolean {
   if (later.state !== 'completed' || later.create_time <= job.create_time) return false;
-  return job.accession_number && job.state !== 'cancelled' ? later.accession_number === job.accession_number : later.station_name === job.station_name;
+  const same = job.accession_number && job.state !== 'cancelled' ? later.accession_number === job.accession_number : later.station_name === job.station_name;
+  return same && !doubtsOf(later);
 }
 
 // Scans that were broken off and that another job hides: they wait for their console, or gave no volume and no later scan stands for
@@ -31,11 +32,20 @@ export function brokenOff(own: Job[], shown: Job, now: number): Job[] {
     || ((job.state === 'failed' || job.state === 'cancelled') && !scans.some((later) => standsFor(later, job)) && now - Date.parse(job.create_time) < DAY_MS)));
 }
 
-// Scans whose volume may be wrong, of all rooms, within a day, until a later scan that stands for them went well. The newest first.
+// Such scans of all rooms, within a day, until a later one stands for them. The newest first.
+function standing(jobs: Job[], now: number, isSuch: (job: Job) => boolean): Job[] {
+  const scans = jobs.filter(isScan).sort((a, b) => (a.create_time < b.create_time ? 1 : -1));
+  return scans.filter((job) => isSuch(job) && now - Date.parse(job.create_time) < DAY_MS && !scans.some((later) => standsFor(later, job)));
+}
+
+// Whose volume may be wrong.
 export function doubtfulScans(jobs: Job[], now: number): Job[] {
-  const scans = jobs.filter((job) => isScan(job) && job.state === 'completed').sort((a, b) => (a.create_time < b.create_time ? 1 : -1));
-  const mended = (job: Job) => scans.some((later) => standsFor(later, job) && !doubtsOf(later));
-  return scans.filter((job) => doubtsOf(job) && now - Date.parse(job.create_time) < DAY_MS && !mended(job));
+  return standing(jobs, now, (job) => job.state === 'completed' && doubtsOf(job) !== '');
+}
+
+// Whose patient was exposed for no volume. A cancelled one was given up on purpose, and frames sent again expose nobody.
+export function failedScans(jobs: Job[], now: number): Job[] {
+  return standing(jobs, now, (job) => job.state === 'failed' && job.job_class === 'live');
 }
 
 const REFUSED_LATELY_MS = 10 * 60_000;

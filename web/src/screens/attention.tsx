@@ -1,5 +1,5 @@
-// What an operator should not have to look for on other screens: scans that were refused, volumes that may be wrong or do not reach their
-// destinations, tests that were not passed, calibrations that end.
+// What an operator should not have to look for on other screens: scans that were refused or failed, volumes that may be wrong or do not reach
+// their destinations, tests that were not passed, calibrations that end.
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { CalibrationSet, Destination, History, Job, QualityResult, Refusal } from '../api/types.ts';
@@ -10,7 +10,7 @@ import { placeOfDoubts } from '../lib/docs.ts';
 import { figureName } from '../lib/figures.ts';
 import { coarseSeconds, count, jobName, plural, significant } from '../lib/format.ts';
 import { failedOf, levelOf, seriesOf } from '../lib/quality_results.ts';
-import { doubtfulScans, refusedLately } from '../lib/rooms.ts';
+import { doubtfulScans, failedScans, refusedLately } from '../lib/rooms.ts';
 import { href, jobHref } from '../lib/router.ts';
 import { doubtsOf } from '../lib/warnings.ts';
 import { useAsked, useRest, useStore } from '../state/hooks.ts';
@@ -21,8 +21,8 @@ const TRANSFERS_MS = 5_000;
 const QUALITY_MS = 60_000;
 const CALIBRATIONS_MS = 60_000;
 const REFUSALS_MS = 5_000;
-// So many volumes that may be wrong have a line of their own.
-const MOST_DOUBTFUL = 3;
+// So many scans without a volume have a line of their own, and so many volumes that may be wrong.
+const MOST_SCANS = 3;
 
 // Nothing where all is well.
 export function Attention() {
@@ -42,13 +42,16 @@ export function Attention() {
   const me = store.session?.name ?? '';
   const since = acknowledgedBy(me, now);
   const isNew = ({ what }: Entry) => what === null || !since.has(what);
+  const without = failedScans(jobs, now).map((job) => withoutEntry(job, now));
   const doubtful = doubtfulScans(jobs, now).map((job) => doubtfulEntry(job, now));
   const lasting = [...failed.map((result) => failedEntry(result, now)), ...ending.map((set) => endingEntry(set, now))];
   const calling = [
     ...refusedLately(history?.last_refusals ?? [], jobs, now).map((refusal) => refusedEntry(refusal, now)),
-    ...firstOf(doubtful.filter(isNew)), ...held.map(heldEntry), ...lasting.filter(isNew),
+    ...firstOf(without.filter(isNew), 'failed', (more) => `${plural(more, 'more scan has', 'more scans have')} no volume`),
+    ...firstOf(doubtful.filter(isNew), 'completed', (more) => `${plural(more, 'more volume', 'more volumes')} may be wrong`),
+    ...held.map(heldEntry), ...lasting.filter(isNew),
   ];
-  const acknowledged = [...doubtful, ...lasting].filter((entry) => !isNew(entry));
+  const acknowledged = [...without, ...doubtful, ...lasting].filter((entry) => !isNew(entry));
   if (calling.length + acknowledged.length === 0) return null;
   // What is said draws the page anew.
   const change = (how: typeof acknowledge, { what, name }: Entry, said: string) => {
@@ -93,12 +96,12 @@ interface Entry {
   text: ComponentChildren;
 }
 
-// Of many volumes that may be wrong the first, and how many more there are.
-function firstOf(doubtful: Entry[]): Entry[] {
-  const more = doubtful.length - MOST_DOUBTFUL;
-  if (more <= 0) return doubtful;
-  const text = <><a href={href(['jobs'], { state: 'completed' })}>{plural(more, 'more volume', 'more volumes')}</a> may be wrong</>;
-  return [...doubtful.slice(0, MOST_DOUBTFUL), { what: null, kind: 'problem', name: 'more volumes', text }];
+// Of many of one kind the first, and how many more there are.
+function firstOf(entries: Entry[], state: string, moreText: (more: number) => string): Entry[] {
+  const more = entries.length - MOST_SCANS;
+  if (more <= 0) return entries;
+  const name = moreText(more);
+  return [...entries.slice(0, MOST_SCANS), { what: null, kind: 'problem', name, text: <a href={href(['jobs'], { state })}>{name}</a> }];
 }
 
 function refusedEntry(r: Refusal, now: number): Entry {
@@ -106,11 +109,21 @@ function refusedEntry(r: Refusal, now: number): Entry {
   return { what: null, kind: 'problem', name: `refusal of ${r.station_name}`, text };
 }
 
+// Whose scan it is, as the information system knows it.
+function Scan({ job, now }: { job: Job; now: number }) {
+  return <><a href={jobHref(job.job_id)}>{jobName(job, now)}</a>{job.accession_number && ` (accession no. ${job.accession_number})`}</>;
+}
+
+function withoutEntry(job: Job, now: number): Entry {
+  const text = <>The scan of <Scan job={job} now={now} /> has no volume{job.error && `: ${job.error.message}`} <DocsLink to="failedScan" /></>;
+  return { what: `failed ${job.job_id}`, kind: 'problem', name: `failed scan of ${jobName(job, now)}`, text };
+}
+
 function doubtfulEntry(job: Job, now: number): Entry {
   const doubts = doubtsOf(job);
   return {
     what: `volume ${job.job_id}: ${doubts}`, kind: 'problem', name: `volume of ${jobName(job, now)}`,
-    text: <>The volume of <a href={jobHref(job.job_id)}>{jobName(job, now)}</a>{job.accession_number && ` (accession no. ${job.accession_number})`} may be wrong: {doubts} <DocsAt place={placeOfDoubts(job)} /></>,
+    text: <>The volume of <Scan job={job} now={now} /> may be wrong: {doubts} <DocsAt place={placeOfDoubts(job)} /></>,
   };
 }
 
@@ -119,7 +132,7 @@ function heldEntry(d: Destination): Entry {
     isStuck(d) && `${count(d.queued)} instances wait, the oldest for ${coarseSeconds(d.oldest_seconds)}`,
     d.failed > 0 && `${count(d.failed)} instances failed`,
   ].filter(Boolean).join('; ');
-  const text = <><a href={href(['dicom'], { destination: d.name })}>DICOM destination {d.name}</a>: {parts}{d.reason && ` (${d.reason})`}</>;
+  const text = <><a href={href(['dicom'], { destination: d.name })}>DICOM destination {d.name}</a>: {parts}{d.reason && ` (${d.reason})`} <DocsLink to={d.failed > 0 ? 'sendFailed' : 'destinationStuck'} /></>;
   return { what: null, kind: d.failed > 0 ? 'problem' : 'notice', name: `DICOM destination ${d.name}`, text };
 }
 
