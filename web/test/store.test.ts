@@ -227,6 +227,16 @@ test('that a scan waits for its console is said once, at once, with its order', 
   assert.deepEqual(said, [['Scan of room-1, head, accession no. A-17: the connection to the console is broken. The scan waits for it until HH:MM:SS.', true]]);
 });
 
+test('what is heard by asking is said once, though those at work are in both answers', async () => {
+  const scan = (until: string | null) => ({ ...job('a', 'receiving', 0), station_name: 'room-1', awaits_console_until_time: until } as Job);
+  const store = new Store(new Api(() => Promise.resolve(json({ jobs: [scan('2026-03-01T09:31:00Z')] }))), new FakeClock());
+  store.takeJob(scan(null));
+  store.session = { signed_in: true } as Store['session'];
+  store.refresh();
+  await new Promise((done) => setTimeout(done));
+  assert.equal(store.announcements.length, 1);
+});
+
 test('jobs and events are asked for beside the session, not after it', async () => {
   const asked: string[] = [];
   const store = new Store(new Api((url) => {

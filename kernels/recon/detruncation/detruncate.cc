@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -73,7 +77,7 @@ class Detruncation final : public Refinement {
 
   /// The next chunk of the reconstruction, then its volume; true when that is there.
   absl::StatusOr<bool> Reconstruct(
-      const ReconstructionPlan& plan,
+      const ReconstructionPlan& plan, const Trajectory& matrices,
       const std::function<absl::StatusOr<HostView3<const float>>(const Chunk&)>& lines,
       HostView3<float> volume);
   std::span<const ProjectionMatrix> Of(const Trajectory& matrices, const Chunk& chunk) const {
@@ -107,6 +111,8 @@ class Detruncation final : public Refinement {
 absl::StatusOr<std::unique_ptr<Refinement>> Detruncation::Create(
     const DetruncationPlan& plan, const ops::Registry& registry,
     std::span<ops::Device* const> devices) {
+  if (devices.empty())
+    return absl::InvalidArgumentError("there are no devices; legal is 1 or more");
   std::unique_ptr<Detruncation> self(new Detruncation(plan, registry, devices));
   ops::Device& device = *devices[0];
   ISO_ASSIGN_OR_RETURN(self->store_, LineStore::Create(plan, &plan.acquisition, registry, device));
@@ -200,7 +206,7 @@ void Detruncation::ExtendRows() {
 }
 
 absl::StatusOr<bool> Detruncation::Reconstruct(
-    const ReconstructionPlan& plan,
+    const ReconstructionPlan& plan, const Trajectory& matrices,
     const std::function<absl::StatusOr<HostView3<const float>>(const Chunk&)>& lines,
     HostView3<float> volume) {
   if (reconstructor_ == nullptr) {
@@ -210,7 +216,6 @@ absl::StatusOr<bool> Detruncation::Reconstruct(
   if (next < plan.chunks.size()) {
     const Chunk& chunk = plan.chunks[next];
     ISO_ASSIGN_OR_RETURN(const HostView3<const float> given, lines(chunk));
-    const Trajectory& matrices = &plan == &plan_.start ? extended_matrices_ : completed_matrices_;
     ISO_RETURN_IF_ERROR(reconstructor_->Push({.line_integrals = given}, Of(matrices, chunk)));
     updates_ += plan.voxel_updates * chunk.views / plan_.views();
     return false;
@@ -228,7 +233,7 @@ absl::StatusOr<bool> Detruncation::ReconstructExtended() {
   const HostView3<const float> lines(extended_.data(),
                                      FramesOf(plan_.start.acquisition, plan_.views()));
   ISO_ASSIGN_OR_RETURN(const bool done, Reconstruct(
-                                            plan_.start,
+                                            plan_.start, extended_matrices_,
                                             [&](const Chunk& chunk) {
                                               return lines.slices(chunk.first_view, chunk.views);
                                             },
@@ -289,7 +294,7 @@ absl::StatusOr<bool> Detruncation::ReconstructCompleted() {
                                         rows));
     return HostView3<const float>(rows);
   };
-  return Reconstruct(plan_.again, complete, volume_->view());
+  return Reconstruct(plan_.again, completed_matrices_, complete, volume_->view());
 }
 
 absl::Status Detruncation::Read(HostView3<float> hounsfield) {

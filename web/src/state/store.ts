@@ -245,9 +245,10 @@ export class Store {
     this.jobsTaken = mine;
     // What events have told since the question is newer than its answer.
     const told = [...this.jobs.values()].filter((job) => (this.toldAfter.get(job.job_id) ?? 0) >= mine);
-    const jobs = [...recent.jobs, ...active.jobs, ...told];
-    for (const job of jobs) this.announce(job);
-    this.jobs = new Map(jobs.map((job) => [job.job_id, job]));
+    // Those that are at work are in both answers.
+    const jobs = new Map([...recent.jobs, ...active.jobs, ...told].map((job) => [job.job_id, job]));
+    for (const job of jobs.values()) this.announce(job);
+    this.jobs = jobs;
     this.toldAfter = new Map([...this.toldAfter].filter(([id]) => this.jobs.has(id)));
     this.changed(first);
   }
