@@ -362,9 +362,9 @@ TEST_F(StreamTest, ADamagedFrameIsSentAgain) {
   ASSERT_TRUE(call->ReadAcknowledgement(1));
   v1::AcquireRequest damaged = FrameMessage(2);
   damaged.mutable_frame()->mutable_pixels()->front() ^= 1;
-  ASSERT_TRUE(call->stream->Write(damaged));
   {
     const CapturedLog log;
+    ASSERT_TRUE(call->stream->Write(damaged));
     EXPECT_THAT(call->End().status,
                 Refused(StatusCode::DATA_LOSS, std::vector<const char*>({"frame 2"})));
     EXPECT_THAT(log.text(), ::testing::HasSubstr("event=frame_refused job=" + call->job_id +
