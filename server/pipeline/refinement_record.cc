@@ -81,6 +81,12 @@ bool IsOfPhase(const jobs::Job& job, const recon::RefinementSettings& settings) 
   return phase->phase == gated->window.centre && phase->width == gated->window.width;
 }
 
+/// What is wrong with a volume of the source's frames is not wrong with this one.
+bool Mends(const jobs::RefinementFacts& refinement, jobs::WarningKind kind) {
+  return kind == jobs::WarningKind::kCutObject && refinement.second_pass &&
+         refinement.second_pass->complete_rows;
+}
+
 }  // namespace
 
 bool IsOfTheFrames(jobs::WarningKind kind) {
@@ -113,12 +119,6 @@ bool IsOfTheFrames(jobs::WarningKind kind) {
       return true;
   }
   return true;
-}
-
-/// What is wrong with a volume of the source's frames is not wrong with this one.
-bool Mends(const jobs::RefinementFacts& refinement, jobs::WarningKind kind) {
-  return kind == jobs::WarningKind::kCutObject && refinement.second_pass &&
-         refinement.second_pass->complete_rows;
 }
 
 jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
