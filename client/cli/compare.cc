@@ -188,17 +188,14 @@ std::string PartlyCompared(const Options& options, int64_t compared, int64_t all
 
 /// Of a volume of another phantom, or of one of another size.
 std::string OtherPhantom(const Options& options, const imaging::Likeness& likeness) {
-  if (options.phantom.empty()) return "";
-  const std::string other = absl::StrFormat("%s does not look like the phantom %s of --scale-mm %g",
-                                            options.volume, options.phantom, ScaleMm(options));
-  if (const double wrong = likeness.Wrong(); wrong > imaging::Likeness::kMostWrong) {
-    return absl::StrFormat(
-        "%s: outlines or cavities differ by %.0f %% of what it fills near the isocentre's plane; "
-        "expected are at most %.0f %%: is it another phantom, of another size, or one that the "
-        "detector cuts?",
-        other, 100 * wrong, 100 * imaging::Likeness::kMostWrong);
-  }
-  return "";
+  const double wrong = likeness.Wrong();
+  if (options.phantom.empty() || wrong <= imaging::Likeness::kMostWrong) return "";
+  return absl::StrFormat(
+      "%s does not look like the phantom %s of --scale-mm %g: outlines or cavities differ by %.0f "
+      "%% of what it fills near the isocentre's plane; expected are at most %.0f %%: is it another "
+      "phantom, of another size, or one that the detector cuts?",
+      options.volume, options.phantom, ScaleMm(options), 100 * wrong,
+      100 * imaging::Likeness::kMostWrong);
 }
 
 /// "97 %"; of a splinter no more is known than that it is one.

@@ -24,6 +24,15 @@ absl::Time FromProto(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
+void PutWarnings(const v1::Job& job, nlohmann::ordered_json& json) {
+  json["warnings"] = nlohmann::ordered_json::array();
+  for (const v1::JobWarning& warning : job.warning()) json["warnings"].push_back(warning.text());
+  json["warning_kinds"] = nlohmann::ordered_json::array();
+  for (const v1::WarningKind kind : KindsOf(job)) json["warning_kinds"].push_back(KindName(kind));
+  json["doubts"] = nlohmann::ordered_json::array();
+  for (const v1::WarningKind kind : DoubtsOf(job)) json["doubts"].push_back(KindName(kind));
+}
+
 }  // namespace
 
 std::string StateName(v1::JobState state) {
@@ -215,12 +224,7 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
   if (job.has_self_calibration()) {
     json["self_calibration"] = SelfCalibrationJson(job.self_calibration());
   }
-  json["warnings"] = nlohmann::ordered_json::array();
-  for (const v1::JobWarning& warning : job.warning()) json["warnings"].push_back(warning.text());
-  json["warning_kinds"] = nlohmann::ordered_json::array();
-  for (const v1::WarningKind kind : KindsOf(job)) json["warning_kinds"].push_back(KindName(kind));
-  json["doubts"] = nlohmann::ordered_json::array();
-  for (const v1::WarningKind kind : DoubtsOf(job)) json["doubts"].push_back(KindName(kind));
+  PutWarnings(job, json);
   if (job.error_code() != 0) {
     json["error_code"] = absl::StatusCodeToString(static_cast<absl::StatusCode>(job.error_code()));
     json["error_message"] = job.error_message();

@@ -210,6 +210,8 @@ std::optional<std::string> DenseText(const Levels& levels) {
 
 /// Of line integrals alone: counts say by their air what they are relative to.
 std::optional<std::string> FaintText(HostView3<const float> hounsfield, const Levels& levels) {
+  const auto object = static_cast<double>(levels.object);
+  if (object > kMostObjectOfFaint * static_cast<double>(levels.voxels)) return std::nullopt;
   int64_t faint = 0, below_air = 0;
   double sum = 0;
   ForEachWithin(
@@ -223,8 +225,7 @@ std::optional<std::string> FaintText(HostView3<const float> hounsfield, const Le
       [&](float, int64_t, int64_t, int64_t) { ++below_air; });
   const auto count = static_cast<double>(faint);
   if (faint < kLeastVoxels || count < kLeastObject * static_cast<double>(levels.voxels) ||
-      faint < kFaintTimes * below_air ||
-      static_cast<double>(levels.object) > kMostObjectOfFaint * count) {
+      faint < kFaintTimes * below_air || object > kMostObjectOfFaint * count) {
     return std::nullopt;
   }
   return absl::StrFormat(

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/share_text.h"
 #include "kernels/base/status_macros.h"
@@ -138,10 +137,7 @@ absl::Status Detruncation::Push(const ops::RawFrames& frames,
 
 absl::Status Detruncation::Start(HostView3<const float> hounsfield) {
   if (started_) return absl::FailedPreconditionError("rows are completed already");
-  if (store_->views() < plan_.views()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("only ", store_->views(), " of ", plan_.views(), " frames have been pushed"));
-  }
+  ISO_RETURN_IF_ERROR(store_->CheckAllPushed());
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the first volume", hounsfield.shape(), plan_.grid.shape()));
   ISO_RETURN_IF_ERROR(CopyFinite(hounsfield, threads_, volume_->view()));
@@ -301,10 +297,7 @@ absl::Status Detruncation::Read(HostView3<float> hounsfield) {
   if (!readable()) return absl::FailedPreconditionError("completing rows has not ended");
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", hounsfield.shape(), plan_.grid.shape()));
-  threads_.ParallelFor(plan_.grid.nz, [&](int64_t z, int) {
-    const std::span<const float> made = volume_->view().slices(z, 1).span();
-    std::copy(made.begin(), made.end(), hounsfield.slices(z, 1).span().begin());
-  });
+  volume_->CopyTo(hounsfield, threads_);
   return absl::OkStatus();
 }
 

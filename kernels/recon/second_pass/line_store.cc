@@ -55,6 +55,12 @@ absl::Status LineStore::Push(const ops::RawFrames& frames,
   return absl::OkStatus();
 }
 
+absl::Status LineStore::CheckAllPushed() const {
+  if (next_view_ == plan_.views()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("only ", next_view_, " of ", plan_.views(), " frames have been pushed"));
+}
+
 void LineStore::Close() {
   closed_ = true;
   converter_.reset();

@@ -25,6 +25,8 @@ class LineStore {
   /// The next frames; as Refinement::Push.
   absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
                     std::span<const float> doses);
+  /// Errors: FAILED_PRECONDITION (frames are missing).
+  absl::Status CheckAllPushed() const;
   /// Gives the device's memory back; no more frames.
   void Close();
 

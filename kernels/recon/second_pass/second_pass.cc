@@ -62,10 +62,7 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   if (plan_.settings.reference && !calibration_->has_reference()) {
     return absl::FailedPreconditionError("the reference volume has not been given");
   }
-  if (store_->views() < plan_.views()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("only ", store_->views(), " of ", plan_.views(), " frames have been pushed"));
-  }
+  ISO_RETURN_IF_ERROR(store_->CheckAllPushed());
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the first volume", hounsfield.shape(), plan_.grid.shape()));
   if (volume_) {
@@ -141,10 +138,7 @@ absl::Status SecondPass::Read(HostView3<float> hounsfield) {
       ops::CheckSameShape("the volume's slices", hounsfield.shape(), plan_.grid.shape()));
   if (!volume_) return cone_beam_->Download(hounsfield);
   ThreadPool threads(HostThreads());
-  threads.ParallelFor(plan_.grid.nz, [&](int64_t z, int) {
-    const std::span<const float> made = volume().slices(z, 1).span();
-    std::copy(made.begin(), made.end(), hounsfield.slices(z, 1).span().begin());
-  });
+  volume_->CopyTo(hounsfield, threads);
   return absl::OkStatus();
 }
 

@@ -29,7 +29,8 @@ absl::Status CheckAlone(const SecondPassSettings& settings) {
         {"bone", settings.bone},
         {"cone_beam", settings.cone_beam},
         {"self_calibrate", settings.motion && settings.self_calibrate},
-        {"complete_rows", settings.complete_rows && absl::string_view(alone) != "complete_rows"}}) {
+        {"complete_rows",
+         settings.complete_rows && (settings.motion || settings.self_calibrate)}}) {
     if (!given) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         alone, " is set with ", name, "; legal is one of them, both begin with the frames"));

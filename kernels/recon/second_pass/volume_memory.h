@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/base/page_buffer.h"
+#include "kernels/base/thread_pool.h"
 #include "kernels/base/views.h"
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/device.h"
@@ -20,6 +21,8 @@ class VolumeMemory {
 
   /// [z][y][x]
   HostView3<float> view() const { return {voxels_, shape_}; }
+  /// To slices of the same shape, with several threads.
+  void CopyTo(HostView3<float> slices, ThreadPool& threads) const;
 
  private:
   explicit VolumeMemory(Shape3 shape) : shape_(shape) {}
